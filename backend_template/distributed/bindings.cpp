@@ -4,14 +4,18 @@
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/twin/twin.h"
+#include "backend_template/distributed/gloo/idle_threads.h"
+#include "backend_template/distributed/gloo/transport.h"
+#include "backend_template/distributed/nccl/transport.h"
 #include "backend_template/distributed/process_group.h"
 #include "backend_template/distributed/registrations.h"
-#include "backend_template/distributed/twin_group.h"
 #include "backend_template/distributed/unlocked_holder.h"
 #include "backend_template/python/embedded.h"
 #include "backend_template/python/function_scope.h"
@@ -26,48 +30,45 @@ namespace {
 // torch.<name>._outback.distributed; leaked, as the library is. Null before the first group.
 PyObject* sources = nullptr;
 
-c10::intrusive_ptr<c10d::Backend> make_transport(const c10::intrusive_ptr<c10d::Store>& store,
-                                                 int rank, int size,
-                                                 const c10d::Backend::Options& options) {
+c10::intrusive_ptr<c10d::Backend> make_gloo(const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                            int size, const c10d::Backend::Options& options) {
   const py::gil_scoped_acquire gil;
   return py::handle(sources)
-      .attr("make_transport")(store, rank, size, options.timeout, options.group_name,
-                              options.global_ranks_in_group)
+      .attr("make_gloo")(store, rank, size, options.timeout, options.group_name,
+                         options.global_ranks_in_group)
       .cast<c10::intrusive_ptr<c10d::Backend>>();
 }
 
-c10::intrusive_ptr<c10d::Backend::Options> make_twin_options(
-    const c10::intrusive_ptr<c10d::Backend>& transport, const c10d::Backend::Options& options) {
+c10::intrusive_ptr<c10d::Backend::Options> make_nccl_options(
+    const c10::intrusive_ptr<c10d::Backend>& nccl, const c10d::Backend::Options& options) {
   const py::gil_scoped_acquire gil;
   return python::part("nccl")
-      .attr("options_of_part")(transport, options.timeout, options.group_name,
+      .attr("options_of_part")(nccl, options.timeout, options.group_name,
                                options.global_ranks_in_group)
       .cast<c10::intrusive_ptr<c10d::Backend::Options>>();
 }
 
-// torch asks for it beside what Backend has.
-template <class Group>
-py::class_<Group, unlocked_holder<Group>> define_group(const py::module_& native, const char* name,
-                                                       const py::object& base) {
-  py::class_<Group, unlocked_holder<Group>> group(native, name, base);
-  group.def_property_readonly("options", [](Group& self) {
-    return c10::static_intrusive_pointer_cast<group_options>(self.getBackendOptions());
-  });
-  group.def_property_readonly("transport", [](const Group& self) { return self.transport(); });
-  return group;
+// torch calls it in the processes that are not in a new group; NCCL alone has something to do
+// there.
+void perform_nocolor_split(const process_group& self, const py::object& device) {
+  const py::object transport = py::cast(self.of_torch());
+  if (!py::hasattr(transport, "perform_nocolor_split")) return;
+  const auto ours = device.cast<c10::Device>();
+  transport.attr("perform_nocolor_split")(core::twin_of(ours.index()).value_or(ours));
 }
 
+// torch asks for more than Backend has.
 void define_classes(const py::module_& native) {
   const py::module_ c10d = python::import_module("torch._C._distributed_c10d");
   const py::object base = c10d.attr("Backend");
-  // torch calls it in the processes that are not in a new group; NCCL has something to do there.
-  define_group<process_group>(native, "ProcessGroup", base)
-      .def("perform_nocolor_split", [](const process_group&, const py::object&) {});
-  define_group<twin_group>(native, "TwinProcessGroup", base)
-      .def("perform_nocolor_split", [](const twin_group& self, c10::Device device) {
-        const auto twin = core::twin_of(device.index());
-        py::cast(self.transport()).attr("perform_nocolor_split")(twin ? *twin : device);
-      });
+  py::class_<process_group, unlocked_holder<process_group>>(native, "ProcessGroup", base)
+      .def_property_readonly(
+          "options",
+          [](process_group& self) {
+            return c10::static_intrusive_pointer_cast<group_options>(self.getBackendOptions());
+          })
+      .def_property_readonly("transport", &process_group::of_torch)
+      .def("perform_nocolor_split", &perform_nocolor_split);
   py::class_<group_options, c10::intrusive_ptr<group_options>> options(native, "Options",
                                                                        base.attr("Options"));
   // torch 2.13 and older hand such a copy to the parts of all devices.
@@ -87,17 +88,17 @@ void define_groups(const py::module_& device_module) {
   };
   python::function_scope native(owner);
   native.def(
-      "make_process_group", [define_once](c10::intrusive_ptr<c10d::Backend> transport,
+      "make_process_group", [define_once](c10::intrusive_ptr<c10d::Backend> transport, bool is_nccl,
                                           std::string name, std::chrono::milliseconds timeout) {
         define_once();
-        return process_group::make(std::move(transport), std::move(name), timeout, &make_transport);
+        std::unique_ptr<distributed::transport> through;
+        if (is_nccl) {
+          through = std::make_unique<nccl_transport>(std::move(transport), &make_nccl_options);
+        } else {
+          through = std::make_unique<gloo_transport>(std::move(transport), &make_gloo);
+        }
+        return process_group::make(std::move(through), std::move(name), timeout);
       });
-  native.def("make_twin_group", [define_once](c10::intrusive_ptr<c10d::Backend> transport,
-                                              std::string name, std::chrono::milliseconds timeout) {
-    define_once();
-    return c10::make_intrusive<twin_group>(std::move(transport), std::move(name), timeout,
-                                           &make_twin_options);
-  });
   native.def("wanted_transport", []() -> std::optional<std::string> {
     try {
       const auto wanted = outback::detail::choice_variable("OUTBACK_TRANSPORT", {"gloo", "nccl"});
@@ -109,8 +110,11 @@ void define_groups(const py::module_& device_module) {
   });
   native.def("leave_groups", [](double seconds) {
     using clock = std::chrono::steady_clock;
-    process_group::leave_all(clock::now() + std::chrono::duration_cast<clock::duration>(
-                                                std::chrono::duration<double>(seconds)));
+    const auto deadline = clock::now() + std::chrono::duration_cast<clock::duration>(
+                                             std::chrono::duration<double>(seconds));
+    if (!process_group::leave_all(deadline)) return;
+    const core::without_interpreter_lock while_it_waits;
+    await_idle_threads(deadline);
   });
 }
 

@@ -1,70 +1,43 @@
-// What is refused before anything is sent. A wrong argument that one process finds while the others
-// already communicate would leave them waiting.
+// What every group refuses before anything is sent. A wrong argument that one process finds while
+// the others already communicate would leave them waiting. All throw c10::ValueError (ValueError).
 #pragma once
 
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/distributed/c10d/Types.hpp>
 
 #include <optional>
-#include <vector>
 
-#include "backend_template/distributed/operation.h"
+#include "backend_template/distributed/collective.h"
 
 namespace outback::distributed {
 
-/// How the elements of an operation's tensors may lie in memory.
-enum class layout {
-  any,        // a contiguous copy is sent
-  dense,      // in any order without gaps: all processes move them in the order of their memory
-  contiguous  // row by row, since rows are divided among the processes
-};
+/// Returns the device of all tensors of `wanted`: the CPU, or one of this backend. Refuses anything
+/// else: no tensor at all, two devices, or one that is not `bound`, that of the group.
+c10::Device checked_device(const collective& wanted, std::optional<c10::Device> bound);
 
-/// Returns true if all tensors are the CPU's, and false if they are all on one device of this
-/// backend. Throws c10::ValueError (ValueError) for anything else: no tensor at all, two devices,
-/// or a device that is not `bound`, that of the group.
-bool are_on_cpu(const operation& what, const std::vector<at::Tensor>& tensors,
-                std::optional<c10::Device> bound);
+/// Refuses tensors that do not lie in memory as the operation wants it, or do not fit to each
+/// other, and ranks that the group does not have: a transport would wait for them.
+void check(const collective& wanted);
 
-/// Throws c10::ValueError for a tensor that the group cannot send as it lies in memory: sparse,
-/// quantized, nested, or not as `wanted`.
-void check_layout(const operation& what, const std::vector<at::Tensor>& tensors, layout wanted);
+/// Refuses a tensor that the group cannot send as it lies in memory: sparse, quantized, nested, or
+/// not as `wanted`.
+void check_layout(const operation& what, const tensors& all, layout wanted);
 
-/// Throws c10::ValueError if `tensors` do not all have one dtype.
-void check_same_dtype(const operation& what, const std::vector<at::Tensor>& tensors);
-
-/// Throws c10::ValueError if there is not one output for each input, of the same dtype.
-void check_pairs(const operation& what, const std::vector<at::Tensor>& outputs,
-                 const std::vector<at::Tensor>& inputs);
-
-/// Throws c10::ValueError if `whole` does not have as many elements as `count` tensors like `part`.
+/// Refuses a `whole` that does not have as many elements as `count` tensors like `part`.
 void check_parts(const operation& what, const at::Tensor& whole, const at::Tensor& part, int count);
 
-/// Throws c10::ValueError if the rows of `tensor` are not what `splits` says, a number of rows for
-/// each of the processes, or, if it is empty, are not as many for each.
-void check_splits(const operation& what, const at::Tensor& tensor,
-                  const std::vector<int64_t>& splits);
-
-/// Throws c10::ValueError if the rows of both, where there are any, have not as many elements.
-void check_rows(const operation& what, const at::Tensor& output, const at::Tensor& input);
-
-/// Throws c10::ValueError if the group has no such rank: Gloo would wait for it.
-void check_rank(const operation& what, int64_t rank);
-
-/// Throws c10::ValueError if Gloo cannot reduce `dtype` with `reduction`, which it would notice in
-/// a thread of its own, when other processes are at it.
-void check_reduction(const operation& what, const c10d::ReduceOp& reduction, c10::ScalarType dtype);
+// ---- For the checks of transports
 
 /// Returns "SUM" for ReduceOp.SUM.
 const char* name_of(const c10d::ReduceOp& reduction);
 
-/// Returns true if Gloo has the dtype. What it only moves is lent as bytes if not.
+/// Returns true for the dtypes that both Gloo and NCCL have.
 bool has_dtype(c10::ScalarType dtype);
 
-/// Returns all of a list of lists.
-std::vector<at::Tensor> flat(const std::vector<std::vector<at::Tensor>>& lists);
+/// Returns the outputs and the inputs of `wanted`.
+tensors tensors_of(const collective& wanted);
 
-/// Returns both lists as one.
-std::vector<at::Tensor> joined(std::vector<at::Tensor> first,
-                               const std::vector<at::Tensor>& second);
+/// Returns the size of the first dimension, 1 if there is none.
+int64_t rows_of(const at::Tensor& tensor);
 
 }  // namespace outback::distributed

@@ -1,235 +1,165 @@
-// The operations of the group. Each checks its tensors, lends them, and hands the transport's own
-// operation to process_group::run.
+// The operations of the group, each as a value for `run`, and what a transport of torch's is called
+// with for it.
+#include <ATen/core/ATen_fwd.h>
+#include <torch/library.h>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/runtime/runtime.h"
 #include "backend_template/distributed/checks.h"
-#include "backend_template/distributed/gloo/joint_work.h"
-#include "backend_template/distributed/gloo/pieces.h"
 #include "backend_template/distributed/process_group.h"
+#include "backend_template/distributed/registrations.h"
 
 namespace outback::distributed {
 namespace {
 
 using c10d::OpType;
-using tensors = process_group::tensors;
-using tensor_lists = process_group::tensor_lists;
+using arguments = lent_arguments;
 
-// What only moves goes as bytes where Gloo does not have the dtype.
-form form_of(const at::Tensor& tensor) {
-  return has_dtype(tensor.scalar_type()) ? form::elements : form::bytes;
-}
-
-tensors lend_moved(loans& lent, const tensors& all, use how) {
-  tensors hosts;
-  hosts.reserve(all.size());
-  for (const at::Tensor& each : all) hosts.push_back(lent.lend(each, how, form_of(each)));
-  return hosts;
+// The options of an operation with the reduction that was lent.
+template <class Options>
+Options with_reduction(Options options, const arguments& with) {
+  options.reduceOp = with.reduction;
+  return options;
 }
 
 // Torch's own derivative of gather scatters gradients as they are, which are expanded where they
 // come from a sum.
 tensors contiguous(const tensors& all) {
   tensors copies;
-  copies.reserve(all.size());
-  for (const at::Tensor& each : all) copies.push_back(each.detach().contiguous());
+  for (const at::Tensor& each : all) {
+    const bool is_ours = each.defined() && each.device().type() == core::device_type;
+    const bool is_copied = is_ours && each.layout() == c10::kStrided;
+    copies.push_back(is_copied ? each.detach().contiguous() : each);
+  }
   return copies;
-}
-
-tensor_lists lend_moved(loans& lent, const tensor_lists& all, use how) {
-  tensor_lists hosts;
-  hosts.reserve(all.size());
-  for (const tensors& each : all) hosts.push_back(lend_moved(lent, each, how));
-  return hosts;
-}
-
-// What is divided and what is a part of it. Gloo divides the first dimension, of which a part has
-// the same rows, or ends the process if there is none. Contiguous tensors of one dimension are the
-// same memory for each shape that torch allows.
-void flatten(at::Tensor& whole, at::Tensor& part) {
-  whole = whole.view(-1);
-  part = part.view(-1);
 }
 
 }  // namespace
 
-process_group::work process_group::broadcast(tensors& all, const c10d::BroadcastOptions& options) {
-  operation what = named("broadcast", OpType::BROADCAST);
-  if (are_on_cpu(what, all, getBoundDeviceId()))
-    return on_cpu([&] { return transport_->broadcast(all, options); });
-  check_layout(what, all, layout::dense);
-  check_same_dtype(what, all);
-  check_rank(what, options.rootRank);
-  loans lent = loans_of(all[0]);
-  const bool sends = options.rootRank == getRank();
-  tensors hosts = lend_moved(lent, all, sends ? use::read : use::written);
-  return run(std::move(what), std::move(lent), {all},
-             [=, this]() mutable { return transport_->broadcast(hosts, options); });
+work process_group::broadcast(tensors& all, const c10d::BroadcastOptions& options) {
+  return run({.what = named("broadcast", OpType::BROADCAST),
+              .outputs = {all},
+              .of_outputs = options.rootRank == getRank() ? use::read : use::written,
+              .lies = layout::dense,
+              .rank = options.rootRank,
+              .call = [options](Backend& of, arguments& with) {
+                return of.broadcast(with.outputs[0], options);
+              }});
 }
 
-process_group::work process_group::allreduce(tensors& all, const c10d::AllreduceOptions& options) {
-  operation what = named("all_reduce", OpType::ALLREDUCE);
-  if (are_on_cpu(what, all, getBoundDeviceId()))
-    return on_cpu([&] { return transport_->allreduce(all, options); });
-  check_layout(what, all, layout::dense);
-  check_same_dtype(what, all);
-  check_reduction(what, options.reduceOp, all[0].scalar_type());
-  const tensors pieces = all.size() == 1 ? pieces_of(all[0]) : tensors();
-  if (pieces.size() <= 1) return reduce_all(std::move(what), all, options);
-  return reduce_pieces(what, all, pieces, options);
+// ---- Reducing in place
+
+work process_group::allreduce(tensors& all, const c10d::AllreduceOptions& options) {
+  return run({.what = named("all_reduce", OpType::ALLREDUCE),
+              .outputs = {all},
+              .of_outputs = use::both,
+              .lies = layout::dense,
+              .reduction = options.reduceOp,
+              .call = [options](Backend& of, arguments& with) {
+                return of.allreduce(with.outputs[0], with_reduction(options, with));
+              }});
 }
 
-process_group::work process_group::reduce_pieces(const operation& what, const tensors& all,
-                                                 const tensors& pieces,
-                                                 const c10d::AllreduceOptions& options) {
-  // All are lent before the first begins: where memory is short, nothing has been sent.
-  std::vector<std::pair<loans, tensors>> lent;
-  for (const at::Tensor& piece : pieces) {
-    loans mine = loans_of(piece);
-    tensors hosts = mine.lend(at::TensorList(piece), use::both, form::numbers);
-    lent.emplace_back(std::move(mine), std::move(hosts));
-  }
-  joint_work::works parts;
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    parts.push_back(run(what, std::move(lent[i].first), {{pieces[i]}},
-                        [hosts = std::move(lent[i].second), options, this]() mutable {
-                          return transport_->allreduce(hosts, options);
-                        }));
-  }
-  return c10::make_intrusive<joint_work>(std::move(parts), getRank(), what.type, all,
-                                         lanes_.of(all[0].device().index()).back);
+work process_group::allreduce_sparse(tensors& all, const c10d::AllreduceOptions& options) {
+  return run({.what = named("all_reduce of sparse tensors", OpType::_ALLREDUCE_SPARSE),
+              .outputs = {all},
+              .of_outputs = use::both,
+              .lies = layout::sparse,
+              .reduction = options.reduceOp,
+              .call = [options](Backend& of, arguments& with) {
+                return of.allreduce(with.outputs[0], options);
+              }});
 }
 
-process_group::work process_group::reduce_all(operation what, const tensors& all,
-                                              const c10d::AllreduceOptions& options) {
-  loans lent = loans_of(all[0]);
-  tensors hosts = lent.lend(all, use::both, form::numbers);
-  return run(std::move(what), std::move(lent), {all},
-             [=, this]() mutable { return transport_->allreduce(hosts, options); });
+work process_group::allreduce_coalesced(tensors& all,
+                                        const c10d::AllreduceCoalescedOptions& options) {
+  return run({.what = named("all_reduce_coalesced", OpType::ALLREDUCE_COALESCED),
+              .outputs = {all},
+              .of_outputs = use::both,
+              .lies = layout::dense,
+              .reduction = options.reduceOp,
+              .call = [options](Backend& of, arguments& with) {
+                return of.allreduce_coalesced(with.outputs[0], with_reduction(options, with));
+              }});
 }
 
-process_group::work process_group::allreduce_coalesced(
-    tensors& all, const c10d::AllreduceCoalescedOptions& options) {
-  operation what = named("all_reduce_coalesced", OpType::ALLREDUCE_COALESCED);
-  if (are_on_cpu(what, all, getBoundDeviceId()))
-    return on_cpu([&] { return transport_->allreduce_coalesced(all, options); });
-  check_layout(what, all, layout::dense);
-  check_same_dtype(what, all);
-  check_reduction(what, options.reduceOp, all[0].scalar_type());
-  loans lent = loans_of(all[0]);
-  tensors hosts = lent.lend(all, use::both, form::numbers);
-  return run(std::move(what), std::move(lent), {all},
-             [=, this]() mutable { return transport_->allreduce_coalesced(hosts, options); });
-}
-
-process_group::work process_group::reduce(tensors& all, const c10d::ReduceOptions& options) {
-  operation what = named("reduce", OpType::REDUCE);
-  if (are_on_cpu(what, all, getBoundDeviceId()))
-    return on_cpu([&] { return transport_->reduce(all, options); });
-  check_layout(what, all, layout::dense);
-  check_same_dtype(what, all);
-  check_rank(what, options.rootRank);
-  check_reduction(what, options.reduceOp, all[0].scalar_type());
-  loans lent = loans_of(all[0]);
-  tensors hosts = lent.lend(all, use::both, form::numbers);
-  return run(std::move(what), std::move(lent), {all},
-             [=, this]() mutable { return transport_->reduce(hosts, options); });
+work process_group::reduce(tensors& all, const c10d::ReduceOptions& options) {
+  return run({.what = named("reduce", OpType::REDUCE),
+              .outputs = {all},
+              .of_outputs = use::both,
+              .lies = layout::dense,
+              .reduction = options.reduceOp,
+              .rank = options.rootRank,
+              .call = [options](Backend& of, arguments& with) {
+                return of.reduce(with.outputs[0], with_reduction(options, with));
+              }});
 }
 
 // ---- Gathering
 
-process_group::work process_group::allgather(tensor_lists& outputs, tensors& inputs,
-                                             const c10d::AllgatherOptions& options) {
-  operation what = named("all_gather", OpType::ALLGATHER);
-  const tensors all = joined(flat(outputs), inputs);
-  if (are_on_cpu(what, all, getBoundDeviceId()))
-    return on_cpu([&] { return transport_->allgather(outputs, inputs, options); });
-  check_layout(what, all, layout::contiguous);
-  check_same_dtype(what, all);
-  loans lent = loans_of(all[0]);
-  tensors sent = lend_moved(lent, inputs, use::read);
-  tensor_lists received = lend_moved(lent, outputs, use::written);
-  return run(std::move(what), std::move(lent), outputs,
-             [=, this]() mutable { return transport_->allgather(received, sent, options); });
+work process_group::allgather(tensor_lists& outputs, tensors& inputs,
+                              const c10d::AllgatherOptions& options) {
+  return run({.what = named("all_gather", OpType::ALLGATHER),
+              .outputs = outputs,
+              .inputs = {inputs},
+              .call = [options](Backend& of, arguments& with) {
+                return of.allgather(with.outputs, with.inputs[0], options);
+              }});
 }
 
-process_group::work process_group::_allgather_base(at::Tensor& output, at::Tensor& input,
-                                                   const c10d::AllgatherOptions& options) {
-  operation what = named("all_gather_into_tensor", OpType::_ALLGATHER_BASE);
-  const tensors all{output, input};
-  if (are_on_cpu(what, all, getBoundDeviceId()))
-    return on_cpu([&] { return transport_->_allgather_base(output, input, options); });
-  check_layout(what, all, layout::contiguous);
-  check_same_dtype(what, all);
-  check_parts(what, output, input, getSize());
-  at::Tensor to = output, from = input;
-  flatten(to, from);
-  loans lent = loans_of(output);
-  at::Tensor sent = lent.lend(from, use::read, form_of(from));
-  at::Tensor received = lent.lend(to, use::written, form_of(to));
-  return run(std::move(what), std::move(lent), {{output}},
-             [=, this]() mutable { return transport_->_allgather_base(received, sent, options); });
+work process_group::_allgather_base(at::Tensor& output, at::Tensor& input,
+                                    const c10d::AllgatherOptions& options) {
+  return run({.what = named("all_gather_into_tensor", OpType::_ALLGATHER_BASE),
+              .outputs = {{output}},
+              .inputs = {{input}},
+              .pairs = pairing::gathered,
+              .call = [options](Backend& of, arguments& with) {
+                return of._allgather_base(with.outputs[0][0], with.inputs[0][0], options);
+              }});
 }
 
-process_group::work process_group::allgather_coalesced(tensor_lists& outputs, tensors& inputs,
-                                                       const c10d::AllgatherOptions& options) {
-  operation what = named("all_gather_coalesced", OpType::ALLGATHER_COALESCED);
-  const tensors all = joined(flat(outputs), inputs);
-  if (are_on_cpu(what, all, getBoundDeviceId()))
-    return on_cpu([&] { return transport_->allgather_coalesced(outputs, inputs, options); });
-  check_layout(what, all, layout::contiguous);
-  check_same_dtype(what, all);
-  loans lent = loans_of(all[0]);
-  tensors sent = lend_moved(lent, inputs, use::read);
-  tensor_lists received = lend_moved(lent, outputs, use::written);
-  return run(std::move(what), std::move(lent), outputs, [=, this]() mutable {
-    return transport_->allgather_coalesced(received, sent, options);
-  });
+work process_group::allgather_coalesced(tensor_lists& outputs, tensors& inputs,
+                                        const c10d::AllgatherOptions& options) {
+  return run({.what = named("all_gather_coalesced", OpType::ALLGATHER_COALESCED),
+              .outputs = outputs,
+              .inputs = {inputs},
+              .call = [options](Backend& of, arguments& with) {
+                return of.allgather_coalesced(with.outputs, with.inputs[0], options);
+              }});
 }
 
-process_group::work process_group::allgather_into_tensor_coalesced(
-    tensors& outputs, tensors& inputs, const c10d::AllgatherOptions& options) {
-  operation what = named("all_gather_into_tensor_coalesced", OpType::ALLGATHER_COALESCED);
-  const tensors all = joined(outputs, inputs);
-  if (are_on_cpu(what, all, getBoundDeviceId())) {
-    return on_cpu(
-        [&] { return transport_->allgather_into_tensor_coalesced(outputs, inputs, options); });
-  }
-  check_layout(what, all, layout::contiguous);
-  check_pairs(what, outputs, inputs);
-  tensors to = outputs, from = inputs;
-  for (size_t i = 0; i < to.size(); ++i) {
-    check_parts(what, to[i], from[i], getSize());
-    flatten(to[i], from[i]);
-  }
-  loans lent = loans_of(all[0]);
-  tensors sent = lend_moved(lent, from, use::read);
-  tensors received = lend_moved(lent, to, use::written);
-  return run(std::move(what), std::move(lent), {outputs}, [=, this]() mutable {
-    return transport_->allgather_into_tensor_coalesced(received, sent, options);
-  });
+work process_group::allgather_into_tensor_coalesced(tensors& outputs, tensors& inputs,
+                                                    const c10d::AllgatherOptions& options) {
+  return run({.what = named("all_gather_into_tensor_coalesced", OpType::ALLGATHER_COALESCED),
+              .outputs = {outputs},
+              .inputs = {inputs},
+              .pairs = pairing::gathered,
+              .call = [options](Backend& of, arguments& with) {
+                return of.allgather_into_tensor_coalesced(with.outputs[0], with.inputs[0], options);
+              }});
 }
 
-process_group::work process_group::gather(tensor_lists& outputs, tensors& inputs,
-                                          const c10d::GatherOptions& options) {
-  operation what = named("gather", OpType::GATHER);
-  const tensors all = joined(flat(outputs), inputs);
-  if (are_on_cpu(what, all, getBoundDeviceId()))
-    return on_cpu([&] { return transport_->gather(outputs, inputs, options); });
-  check_layout(what, all, layout::contiguous);
-  check_same_dtype(what, all);
-  check_rank(what, options.rootRank);
-  loans lent = loans_of(all[0]);
-  tensors sent = lend_moved(lent, inputs, use::read);
-  tensor_lists received = lend_moved(lent, outputs, use::written);
-  return run(std::move(what), std::move(lent), outputs,
-             [=, this]() mutable { return transport_->gather(received, sent, options); });
+work process_group::gather(tensor_lists& outputs, tensors& inputs,
+                           const c10d::GatherOptions& options) {
+  return run({.what = named("gather", OpType::GATHER),
+              .outputs = outputs,
+              .inputs = {inputs},
+              .rank = options.rootRank,
+              .call = [options](Backend& of, arguments& with) {
+                return of.gather(with.outputs, with.inputs[0], options);
+              }});
 }
 
 #if OUTBACK_TORCH_AT_LEAST(2, 14)
 // Gloo has none: it gathers into the parts of the output.
-process_group::work process_group::gather_single(at::Tensor& output, at::Tensor& input,
-                                                 const c10d::GatherOptions& options) {
+work process_group::gather_single(at::Tensor& output, at::Tensor& input,
+                                  const c10d::GatherOptions& options) {
   tensor_lists outputs;
   if (options.rootRank == getRank()) {
     const operation what = named("gather_single", OpType::GATHER);
@@ -246,160 +176,162 @@ process_group::work process_group::gather_single(at::Tensor& output, at::Tensor&
 
 // ---- Dividing
 
-process_group::work process_group::scatter(tensors& outputs, tensor_lists& inputs,
-                                           const c10d::ScatterOptions& options) {
-  operation what = named("scatter", OpType::SCATTER);
-  const tensors all = joined(outputs, flat(inputs));
-  if (are_on_cpu(what, all, getBoundDeviceId()))
-    return on_cpu([&] { return transport_->scatter(outputs, inputs, options); });
-  check_layout(what, outputs, layout::contiguous);
-  check_layout(what, flat(inputs), layout::any);
-  check_same_dtype(what, all);
-  check_rank(what, options.rootRank);
-  loans lent = loans_of(all[0]);
+work process_group::scatter(tensors& outputs, tensor_lists& inputs,
+                            const c10d::ScatterOptions& options) {
   tensor_lists sent;
-  for (const tensors& each : inputs) sent.push_back(lend_moved(lent, contiguous(each), use::read));
-  tensors received = lend_moved(lent, outputs, use::written);
-  return run(std::move(what), std::move(lent), {outputs},
-             [=, this]() mutable { return transport_->scatter(received, sent, options); });
+  for (const tensors& each : inputs) sent.push_back(contiguous(each));
+  return run({.what = named("scatter", OpType::SCATTER),
+              .outputs = {outputs},
+              .inputs = std::move(sent),
+              .rank = options.rootRank,
+              .call = [options](Backend& of, arguments& with) {
+                return of.scatter(with.outputs[0], with.inputs, options);
+              }});
 }
 
-process_group::work process_group::reduce_scatter(tensors& outputs, tensor_lists& inputs,
-                                                  const c10d::ReduceScatterOptions& options) {
-  operation what = named("reduce_scatter", OpType::REDUCE_SCATTER);
-  const tensors all = joined(outputs, flat(inputs));
-  if (are_on_cpu(what, all, getBoundDeviceId()))
-    return on_cpu([&] { return transport_->reduce_scatter(outputs, inputs, options); });
-  check_layout(what, all, layout::contiguous);
-  check_same_dtype(what, all);
-  check_reduction(what, options.reduceOp, all[0].scalar_type());
-  loans lent = loans_of(all[0]);
-  tensor_lists sent;
-  for (const tensors& each : inputs) sent.push_back(lent.lend(each, use::read, form::numbers));
-  tensors received = lent.lend(outputs, use::written, form::numbers);
-  return run(std::move(what), std::move(lent), {outputs},
-             [=, this]() mutable { return transport_->reduce_scatter(received, sent, options); });
+work process_group::reduce_scatter(tensors& outputs, tensor_lists& inputs,
+                                   const c10d::ReduceScatterOptions& options) {
+  return run({.what = named("reduce_scatter", OpType::REDUCE_SCATTER),
+              .outputs = {outputs},
+              .inputs = inputs,
+              .reduction = options.reduceOp,
+              .call = [options](Backend& of, arguments& with) {
+                return of.reduce_scatter(with.outputs[0], with.inputs,
+                                         with_reduction(options, with));
+              }});
 }
 
-process_group::work process_group::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
-                                                        const c10d::ReduceScatterOptions& options) {
-  operation what = named("reduce_scatter_tensor", OpType::_REDUCE_SCATTER_BASE);
-  const tensors all{output, input};
-  if (are_on_cpu(what, all, getBoundDeviceId()))
-    return on_cpu([&] { return transport_->_reduce_scatter_base(output, input, options); });
-  check_layout(what, all, layout::contiguous);
-  check_same_dtype(what, all);
-  check_reduction(what, options.reduceOp, output.scalar_type());
-  check_parts(what, input, output, getSize());
-  at::Tensor from = input, to = output;
-  flatten(from, to);
-  loans lent = loans_of(output);
-  at::Tensor sent = lent.lend(from, use::read, form::numbers);
-  at::Tensor received = lent.lend(to, use::written, form::numbers);
-  return run(std::move(what), std::move(lent), {{output}}, [=, this]() mutable {
-    return transport_->_reduce_scatter_base(received, sent, options);
-  });
+work process_group::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                                         const c10d::ReduceScatterOptions& options) {
+  return run({.what = named("reduce_scatter_tensor", OpType::_REDUCE_SCATTER_BASE),
+              .outputs = {{output}},
+              .inputs = {{input}},
+              .pairs = pairing::divided,
+              .reduction = options.reduceOp,
+              .call = [options](Backend& of, arguments& with) {
+                return of._reduce_scatter_base(with.outputs[0][0], with.inputs[0][0],
+                                               with_reduction(options, with));
+              }});
 }
 
-process_group::work process_group::reduce_scatter_tensor_coalesced(
-    tensors& outputs, tensors& inputs, const c10d::ReduceScatterOptions& options) {
+work process_group::reduce_scatter_tensor_coalesced(tensors& outputs, tensors& inputs,
+                                                    const c10d::ReduceScatterOptions& options) {
   // torch 2.11 has no OpType of its own for it.
-  operation what = named("reduce_scatter_tensor_coalesced", OpType::_REDUCE_SCATTER_BASE);
-  const tensors all = joined(outputs, inputs);
-  if (are_on_cpu(what, all, getBoundDeviceId())) {
-    return on_cpu(
-        [&] { return transport_->reduce_scatter_tensor_coalesced(outputs, inputs, options); });
-  }
-  check_layout(what, all, layout::contiguous);
-  check_pairs(what, outputs, inputs);
-  for (const at::Tensor& each : inputs) check_reduction(what, options.reduceOp, each.scalar_type());
-  tensors from = inputs, to = outputs;
-  for (size_t i = 0; i < from.size(); ++i) {
-    check_parts(what, from[i], to[i], getSize());
-    flatten(from[i], to[i]);
-  }
-  loans lent = loans_of(all[0]);
-  tensors sent = lent.lend(from, use::read, form::numbers);
-  tensors received = lent.lend(to, use::written, form::numbers);
-  return run(std::move(what), std::move(lent), {outputs}, [=, this]() mutable {
-    return transport_->reduce_scatter_tensor_coalesced(received, sent, options);
-  });
+  return run({.what = named("reduce_scatter_tensor_coalesced", OpType::_REDUCE_SCATTER_BASE),
+              .outputs = {outputs},
+              .inputs = {inputs},
+              .pairs = pairing::divided,
+              .reduction = options.reduceOp,
+              .call = [options](Backend& of, arguments& with) {
+                return of.reduce_scatter_tensor_coalesced(with.outputs[0], with.inputs[0],
+                                                          with_reduction(options, with));
+              }});
 }
 
-process_group::work process_group::alltoall(tensors& outputs, tensors& inputs,
-                                            const c10d::AllToAllOptions& options) {
-  operation what = named("all_to_all", OpType::ALLTOALL);
-  const tensors all = joined(outputs, inputs);
-  if (are_on_cpu(what, all, getBoundDeviceId()))
-    return on_cpu([&] { return transport_->alltoall(outputs, inputs, options); });
-  check_layout(what, all, layout::contiguous);
-  check_same_dtype(what, all);
-  loans lent = loans_of(all[0]);
-  tensors sent = lend_moved(lent, inputs, use::read);
-  tensors received = lend_moved(lent, outputs, use::written);
-  return run(std::move(what), std::move(lent), {outputs},
-             [=, this]() mutable { return transport_->alltoall(received, sent, options); });
+work process_group::alltoall(tensors& outputs, tensors& inputs,
+                             const c10d::AllToAllOptions& options) {
+  return run({.what = named("all_to_all", OpType::ALLTOALL),
+              .outputs = {outputs},
+              .inputs = {inputs},
+              .call = [options](Backend& of, arguments& with) {
+                return of.alltoall(with.outputs[0], with.inputs[0], options);
+              }});
 }
 
-process_group::work process_group::alltoall_base(at::Tensor& output, at::Tensor& input,
-                                                 std::vector<int64_t>& output_splits,
-                                                 std::vector<int64_t>& input_splits,
-                                                 const c10d::AllToAllOptions& options) {
-  operation what = named("all_to_all_single", OpType::ALLTOALL_BASE);
-  const tensors all{output, input};
-  if (are_on_cpu(what, all, getBoundDeviceId())) {
-    return on_cpu([&] {
-      return transport_->alltoall_base(output, input, output_splits, input_splits, options);
-    });
-  }
-  check_layout(what, all, layout::contiguous);
-  check_same_dtype(what, all);
-  check_splits(what, output, output_splits);
-  check_splits(what, input, input_splits);
-  check_rows(what, output, input);
-  loans lent = loans_of(output);
-  at::Tensor sent = lent.lend(input, use::read, form_of(input));
-  at::Tensor received = lent.lend(output, use::written, form_of(output));
-  return run(std::move(what), std::move(lent), {{output}}, [=, this]() mutable {
-    return transport_->alltoall_base(received, sent, output_splits, input_splits, options);
-  });
+work process_group::alltoall_base(at::Tensor& output, at::Tensor& input,
+                                  std::vector<int64_t>& output_splits,
+                                  std::vector<int64_t>& input_splits,
+                                  const c10d::AllToAllOptions& options) {
+  return run({.what = named("all_to_all_single", OpType::ALLTOALL_BASE),
+              .outputs = {{output}},
+              .inputs = {{input}},
+              .output_splits = output_splits,
+              .input_splits = input_splits,
+              .call = [to = output_splits, from = input_splits, options](Backend& of,
+                                                                         arguments& with) mutable {
+                return of.alltoall_base(with.outputs[0][0], with.inputs[0][0], to, from, options);
+              }});
 }
 
 // ---- Between two processes
 
-process_group::work process_group::send(tensors& all, int to, int tag) {
-  operation what = named("send", OpType::SEND);
-  if (are_on_cpu(what, all, getBoundDeviceId()))
-    return on_cpu([&] { return transport_->send(all, to, tag); });
-  check_layout(what, all, layout::contiguous);
-  check_rank(what, to);
-  loans lent = loans_of(all[0]);
-  tensors hosts = lent.lend(all, use::read);
-  return run(std::move(what), std::move(lent), {all},
-             [=, this]() mutable { return transport_->send(hosts, to, tag); });
+work process_group::send(tensors& all, int to, int tag) {
+  return run({.what = named("send", OpType::SEND),
+              .outputs = {all},
+              .of_outputs = use::read,
+              .rank = to,
+              .call = [to, tag](Backend& of, arguments& with) {
+                return of.send(with.outputs[0], to, tag);
+              }});
 }
 
-process_group::work process_group::recv(tensors& all, int from, int tag) {
-  operation what = named("recv", OpType::RECV);
-  if (are_on_cpu(what, all, getBoundDeviceId()))
-    return on_cpu([&] { return transport_->recv(all, from, tag); });
-  check_layout(what, all, layout::contiguous);
-  check_rank(what, from);
-  loans lent = loans_of(all[0]);
-  tensors hosts = lent.lend(all, use::written);
-  return run(std::move(what), std::move(lent), {all},
-             [=, this]() mutable { return transport_->recv(hosts, from, tag); });
+work process_group::recv(tensors& all, int from, int tag) {
+  return run({.what = named("recv", OpType::RECV),
+              .outputs = {all},
+              .rank = from,
+              .call = [from, tag](Backend& of, arguments& with) {
+                return of.recv(with.outputs[0], from, tag);
+              }});
 }
 
-process_group::work process_group::recvAnysource(tensors& all, int tag) {
-  operation what = named("recv from any rank", OpType::RECVANYSOURCE);
-  if (are_on_cpu(what, all, getBoundDeviceId()))
-    return on_cpu([&] { return transport_->recvAnysource(all, tag); });
-  check_layout(what, all, layout::contiguous);
-  loans lent = loans_of(all[0]);
-  tensors hosts = lent.lend(all, use::written);
-  return run(std::move(what), std::move(lent), {all},
-             [=, this]() mutable { return transport_->recvAnysource(hosts, tag); });
+work process_group::recvAnysource(tensors& all, int tag) {
+  return run({.what = named("recv from any rank", OpType::RECVANYSOURCE),
+              .outputs = {all},
+              .call = [tag](Backend& of, arguments& with) {
+                return of.recvAnysource(with.outputs[0], tag);
+              }});
+}
+
+// ---- Without tensors
+
+work process_group::barrier(const c10d::BarrierOptions& options) {
+  collective wanted{.what = named("barrier", OpType::BARRIER),
+                    .call = [options](Backend& of, arguments& with) {
+                      c10d::BarrierOptions theirs = options;  // which would name our devices
+                      theirs.device = with.device;
+                      theirs.device_ids.clear();
+                      return of.barrier(theirs);
+                    }};
+  // Before the backend has started there is no work that the barrier is behind.
+  if (!core::is_started()) return transport_->begin_on_cpu(wanted);
+  c10::Device device(core::device_type, core::current_device());
+  if (options.device && options.device->type() == core::device_type && options.device->has_index())
+    device = *options.device;
+  if (const auto bound = getBoundDeviceId()) device = *bound;
+  transport_->check(wanted, device);
+  return transport_->begin(std::move(wanted), device);
+}
+
+void process_group::monitoredBarrier(const c10d::BarrierOptions& options, bool all_ranks) {
+  transport_->monitored_barrier(named("monitored_barrier", OpType::BARRIER), options, all_ranks);
+}
+
+// ---- What torch registers for its own sparse devices only
+
+namespace {
+
+std::tuple<tensors, work> allreduce_sparse(at::TensorList all,
+                                           const c10::intrusive_ptr<c10d::ProcessGroup>& group,
+                                           const c10::intrusive_ptr<c10d::ReduceOp>& reduction,
+                                           const std::optional<at::Tensor>& indices, bool async_op,
+                                           int64_t timeout) {
+  tensors given = all.vec();
+  c10d::AllreduceOptions options;
+  options.reduceOp = *reduction;
+  options.timeout = std::chrono::milliseconds(timeout);
+  options.asyncOp = async_op;
+  options.sparseIndices = indices;
+  auto made = group->getBackend(core::device_type)->allreduce_sparse(given, options);
+  return {std::move(given), std::move(made)};
+}
+
+}  // namespace
+
+void register_sparse_kernels() {
+  // Leaked: a torch::Library takes its kernels back at its end.
+  auto& kernels = *new torch::Library(torch::Library::IMPL, "c10d",
+                                      c10::DispatchKey::SparsePrivateUse1, __FILE__, __LINE__);
+  kernels.impl("allreduce_", &allreduce_sparse);
 }
 
 }  // namespace outback::distributed

@@ -1,22 +1,14 @@
-// The process group of the device: a c10d::Backend over another one that Python made and that takes
-// the CPU's tensors, Gloo's. We write no transport: the group lends it the device's tensors
-// (gloo/loans.h), in the order of the calls (issuer.h), and makes the device wait for the results
-// (gloo/work.h).
+// The process group of the device: a c10d::Backend over a transport. It checks what is asked of it
+// (checks.h), and hands each operation on as one value (collective.h).
 #pragma once
-
-#include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include <atomic>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "backend_template/core/runtime/torch_version.h"
-#include "backend_template/distributed/gloo/issuer.h"
-#include "backend_template/distributed/gloo/lanes.h"
-#include "backend_template/distributed/gloo/work.h"
+#include "backend_template/distributed/transport.h"
 
 namespace outback::distributed {
 
@@ -33,62 +25,50 @@ struct group_options final : c10d::Backend::Options {
 #endif
 };
 
-/// Makes a transport like the group's own, for a part of the group. May wait for the other ranks.
-using transport_maker =
-    c10::intrusive_ptr<c10d::Backend> (*)(const c10::intrusive_ptr<c10d::Store>& store, int rank,
-                                          int size, const c10d::Backend::Options& options);
-
-/// Thread-safe as Gloo's is: operations of several threads have no order. Tensors of the CPU go to
-/// the transport as they are, behind what was called before.
+/// Thread-safe as its transport is.
 ///
-/// All operations throw c10::ValueError (ValueError) for what is refused before anything is sent
-/// (checks.h), and c10::DistBackendError after `abort` and in a forked child.
+/// All operations throw c10::ValueError (ValueError) for what is refused before anything is sent,
+/// c10::NotImplementedError for what the transport does not have, and c10::DistBackendError after
+/// `abort` and `shutdown`, in a forked child, and for what the transport reports.
 class process_group final : public c10d::Backend {
  public:
   /// `name` is the group's, for errors.
-  static c10::intrusive_ptr<process_group> make(c10::intrusive_ptr<c10d::Backend> transport,
-                                                std::string name, std::chrono::milliseconds timeout,
-                                                transport_maker make_transport);
+  static c10::intrusive_ptr<process_group> make(std::unique_ptr<transport> through,
+                                                std::string name,
+                                                std::chrono::milliseconds timeout);
   /// For `make`.
-  process_group(c10::intrusive_ptr<c10d::Backend> transport, std::string name,
-                std::chrono::milliseconds timeout, transport_maker make_transport);
-  /// Waits until all that was called has begun, as `shutdown` does, and then for the end of the
-  /// transport, which waits for its operations. After `abort`, and in a thread of the transport's,
-  /// another thread does the latter.
-  ~process_group() override;
-  /// The same when the last owner goes: a weak reference may keep the object itself for long.
-  void release_resources() override;
-
-  using work = c10::intrusive_ptr<c10d::Work>;
-  using tensors = std::vector<at::Tensor>;
-  using tensor_lists = std::vector<tensors>;
+  process_group(std::unique_ptr<transport> through, std::string name,
+                std::chrono::milliseconds timeout);
+  /// Ends the transport when the last owner goes: a weak reference may keep the object itself for
+  /// long.
+  void release_resources() override { transport_.reset(); }
 
   const std::string getBackendName() const override { return group_kind; }
   c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
   bool supportsSplitting() const override { return true; }
+  bool supportsCoalescing() const override { return transport_->supports_coalescing(); }
   /// Makes a group of some ranks over a transport of its own; null if this process is not among
-  /// them. Of `options`, which may be those of another kind of group, the names and the timeout
-  /// count.
+  /// them.
   c10::intrusive_ptr<Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
                                     const std::vector<int>& ranks,
                                     const c10::intrusive_ptr<Options>& options) override;
   void setTimeout(std::chrono::milliseconds timeout) override;
-  void eagerConnectSingleDevice(at::Device device) override { setBoundDeviceId(device); }
-  void setSequenceNumberForGroup() override {}
-  /// That of the last operation that was called. Waits until it has begun: all processes have to
-  /// answer the same, or TORCH_DISTRIBUTED_DEBUG=DETAIL takes it for a fault.
-  uint64_t getSequenceNumberForGroup() override;
-  c10d::ErrorType getError() override;
+  /// Binds the group to `device`.
+  void eagerConnectSingleDevice(at::Device device) override;
+  void setSequenceNumberForGroup() override { transport_->begin_sequence(); }
+  uint64_t getSequenceNumberForGroup() override { return transport_->sequence_number(); }
+  c10d::ErrorType getError() override { return transport_->error(); }
+  void registerOnCompletionHook(
+      std::function<void(std::shared_ptr<c10d::WorkInfo>)>&& hook) override {
+    torchs().registerOnCompletionHook(std::move(hook));
+  }
+  void waitForPendingWorks() override { torchs().waitForPendingWorks(); }
+  void enableCollectivesTiming() override { torchs().enableCollectivesTiming(); }
 
-  /// Collects the operations that follow, which begin at once; `endCoalescing` returns a Work for
-  /// all of them.
-  void startCoalescing() override;
+  void startCoalescing() override { transport_->start_coalescing(); }
   work endCoalescing() override;
-
-  /// Ends all operations that are not complete with an error, and refuses later ones. May be called
-  /// by another thread than the one that waits. The transport's operations go on until its timeout.
+  /// Both refuse later operations.
   void abort() override;
-  /// Waits until all that was called has begun, and refuses later operations.
   void shutdown() override;
 
   work broadcast(tensors& all, const c10d::BroadcastOptions& options) override;
@@ -127,45 +107,24 @@ class process_group final : public c10d::Backend {
   work barrier(const c10d::BarrierOptions& options) override;
   void monitoredBarrier(const c10d::BarrierOptions& options, bool all_ranks) override;
 
-  /// Ends all groups, together with the process: waits for their operations, but not beyond
-  /// `deadline`, and not for those that end only if somebody waits for them. A group with
-  /// operations that are not over then is never destroyed.
-  static void leave_all(std::chrono::steady_clock::time_point deadline) noexcept;
+  /// Ends all groups, together with the process (transport.h, `leave`): a group with operations
+  /// that are not over at `deadline` is never destroyed. Returns true if this process has had any.
+  static bool leave_all(std::chrono::steady_clock::time_point deadline) noexcept;
 
-  /// Returns the transport, for those who ask for more than c10d does.
-  const c10::intrusive_ptr<c10d::Backend>& transport() const { return transport_; }
+  /// Returns torch's object that the group communicates through; null if there is none.
+  c10::intrusive_ptr<c10d::Backend> of_torch() const { return transport_->of_torch(); }
 
  private:
-  void end() noexcept;
-  void end_in_a_thread() noexcept;
-
-  // What calls of the transport return.
-  using on_transport = device_work::start;
-
   // Every operation begins with it: throws if the group is of no use any more.
   operation named(const char* name, c10d::OpType type) const;
-  loans loans_of(const at::Tensor& any) { return {lanes_, any.device()}; }
-  work run(operation what, loans lent, tensor_lists outputs, on_transport call);
-  work reduce_all(operation what, const tensors& all, const c10d::AllreduceOptions& options);
-  work reduce_pieces(const operation& what, const tensors& all, const tensors& pieces,
-                     const c10d::AllreduceOptions& options);
-  work on_cpu(const on_transport& call);
-  void keep(const c10::intrusive_ptr<pending_work>& made);
-  void check_usable(const operation& what) const;
-  void leave(std::chrono::steady_clock::time_point deadline) noexcept;
+  work run(collective wanted);
+  // For what torch's objects alone have.
+  c10d::Backend& torchs() const;
 
-  c10::intrusive_ptr<c10d::Backend> transport_;
+  std::unique_ptr<transport> transport_;
   const c10::intrusive_ptr<group_options> options_;
-  const transport_maker make_transport_;
   const int process_;                           // that made it
   std::atomic<const char*> unusable_{nullptr};  // why, after abort or shutdown
-  std::atomic<bool> aborted_{false};
-  lanes_of_devices lanes_;
-  issuer issuer_;
-
-  std::mutex mutex_;
-  std::vector<c10::weak_intrusive_ptr<pending_work>> pending_;  // those that abort ends
-  std::optional<std::vector<work>> coalesced_;                  // since startCoalescing
 };
 
 }  // namespace outback::distributed

@@ -46,7 +46,14 @@ MAY_INCLUDE = {
     "ops": {*_TORCH_HALF, "core", "structured adapter"},
     "nn": {*_TORCH_HALF, "core"},
     "python": {*_TORCH_HALF, "Python", "core", "ops"},
-    "distributed": {*_TORCH_HALF, "Python", "core", "ops", "python"},
+    # What a transport is, and what all of them check and lend: no transport knows the group.
+    "distributed/transport.h": {"torch", "Python", "core"},
+    "distributed/gloo": {"torch", "Python", "core", "ops", "distributed/transport.h"},
+    "distributed/nccl": {"torch", "Python", "core", "ops", "distributed/transport.h"},
+    "distributed": {
+        *(*_TORCH_HALF, "Python", "core", "python"),
+        *("distributed/transport.h", "distributed/gloo", "distributed/nccl"),
+    },
     "module": {*_TORCH_HALF, "Python", "core", "ops", "python"},
     "methods": {*_TORCH_HALF, "Python", "core", "ops", "python"},
     "registration": {*_TORCH_HALF, "core", "ops"},

@@ -1,7 +1,6 @@
 #include "backend_template/distributed/gloo/loans.h"
 
 #include <ATen/core/CachingHostAllocator.h>
-#include <c10/core/InferenceMode.h>
 #include <c10/util/Exception.h>
 
 #include <utility>
@@ -12,6 +11,7 @@
 #include "backend_template/core/memory/host_allocator.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/distributed/checks.h"
 #include "backend_template/ops/in_place/alias.h"
 
 namespace outback::distributed {
@@ -19,36 +19,6 @@ namespace {
 
 size_t bytes_of(const at::Tensor& tensor) {
   return static_cast<size_t>(tensor.numel()) * tensor.element_size();
-}
-
-// A plain tensor with a version counter of its own: the transport's threads may run torch's copy_
-// on it, which the counter of the device's tensor must not see.
-at::Tensor make_host_tensor(c10::DataPtr&& memory, const at::Tensor& like, form as) {
-  const c10::InferenceMode plain(false);
-  auto storage = c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes_of(like)), std::move(memory),
-      /*allocator=*/nullptr, /*resizable=*/false);
-  const bool is_split = as == form::numbers && like.is_complex();
-  const caffe2::TypeMeta dtype =
-      as == form::bytes ? caffe2::TypeMeta::Make<uint8_t>()
-      : is_split        ? c10::scalarTypeToTypeMeta(c10::toRealValueType(like.scalar_type()))
-                        : like.dtype();
-  auto made = c10::make_intrusive<c10::TensorImpl>(
-      c10::Storage(std::move(storage)), c10::DispatchKeySet(c10::DispatchKey::CPU), dtype);
-  if (as == form::bytes) {
-    const int64_t rows = like.dim() == 0 ? 1 : like.size(0);
-    const int64_t row = rows == 0 ? 0 : static_cast<int64_t>(bytes_of(like)) / rows;
-    made->set_sizes_contiguous({rows, row});
-  } else if (is_split) {
-    std::vector<int64_t> sizes = like.sizes().vec(), strides = like.strides().vec();
-    for (int64_t& each : strides) each *= 2;
-    sizes.push_back(2);
-    strides.push_back(1);
-    made->set_sizes_and_strides(sizes, strides);
-  } else {
-    made->set_sizes_and_strides(like.sizes(), like.strides());
-  }
-  return at::Tensor(std::move(made));
 }
 
 }  // namespace
@@ -72,17 +42,28 @@ c10::DataPtr loans::memory_for(const at::Tensor& tensor, size_t size) {
                    : core::host_allocator().allocate(size);
 }
 
-at::Tensor loans::lend(const at::Tensor& tensor, use how, form as) {
-  at::Tensor host = make_host_tensor(memory_for(tensor, bytes_of(tensor)), tensor, as);
+at::Tensor loans::lend(const at::Tensor& tensor, use how, elements as) {
+  at::Tensor host = lent_tensor(tensor, memory_for(tensor, bytes_of(tensor)), c10::DispatchKey::CPU,
+                                as, has_dtype(tensor.scalar_type()));
   reads_ = reads_ || how != use::written;
   loans_.push_back({tensor, host, how});
   return host;
 }
 
-std::vector<at::Tensor> loans::lend(at::TensorList tensors, use how, form as) {
-  std::vector<at::Tensor> lent;
-  lent.reserve(tensors.size());
-  for (const at::Tensor& each : tensors) lent.push_back(lend(each, how, as));
+tensor_lists loans::lend(const tensor_lists& lists, use how, elements as) {
+  tensor_lists lent;
+  for (const tensors& list : lists) {
+    tensors& mine = lent.emplace_back();
+    for (const at::Tensor& each : list) mine.push_back(lend(each, how, as));
+  }
+  return lent;
+}
+
+lent_arguments loans::lend(const collective& wanted) {
+  const elements as = elements_of(wanted);
+  lent_arguments lent{.inputs = lend(wanted.inputs, use::read, as)};
+  lent.outputs = lend(wanted.outputs, wanted.of_outputs, as);
+  if (wanted.reduction) lent.reduction = *wanted.reduction;
   return lent;
 }
 

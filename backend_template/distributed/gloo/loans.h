@@ -1,5 +1,5 @@
-// The tensors of one operation as its transport takes them, which knows the CPU's alone: CPU
-// tensors over the same memory where the CPU can address it, and copies in pinned memory elsewhere.
+// The tensors of one operation as Gloo takes them, which knows the CPU's alone: CPU tensors over
+// the same memory where the CPU can address it, and copies in pinned memory elsewhere.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,24 +13,14 @@
 #include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/streams/event.h"
 #include "backend_template/distributed/gloo/lanes.h"
+#include "backend_template/distributed/lent_tensor.h"
 
 namespace outback::distributed {
 
-/// What an operation does with a tensor.
-enum class use { read, written, both };
-
-/// How the transport sees a tensor's elements.
-enum class form {
-  elements,
-  bytes,   // in two dimensions, the first one and all others, so that it is divided by rows as
-           // before
-  numbers  // of complex elements, as torch.view_as_real has them; of others, as `elements`
-};
-
-/// All tensors that one operation lends. The calls come in this order: `lend` for each tensor and
-/// `fetch`, on the caller's thread; `wait_until_fetched` before the transport reads;
-/// `give_back` when it is done; `order` on each thread that waits for the result. Two calls must
-/// not overlap, but for `order`. They throw what the runtime's slots answer.
+/// All tensors that one operation lends. The calls come in this order: `lend` and `fetch`, on the
+/// caller's thread; `wait_until_fetched` before the transport reads; `give_back` when it is done;
+/// `order` on each thread that waits for the result. Two calls must not overlap, but for `order`.
+/// They throw what the runtime's slots answer.
 ///
 /// The memory of the tensors stays alive as long as this object or the transport holds them, and
 /// the caching allocator knows of the streams that copy.
@@ -40,9 +30,8 @@ class loans {
   /// Throws c10::Error (RuntimeError) while that stream is captured.
   loans(lanes_of_devices& all, c10::Device device);
 
-  /// Returns the CPU's tensor for `tensor`, whose elements lie close together, on `device`.
-  at::Tensor lend(const at::Tensor& tensor, use how, form as = form::elements);
-  std::vector<at::Tensor> lend(at::TensorList tensors, use how, form as = form::elements);
+  /// Returns the CPU's tensors for those of `wanted`, which are on `device`.
+  lent_arguments lend(const collective& wanted);
 
   /// Enqueues the copies of what is read. If nothing is lent, the operation is still ordered behind
   /// the current stream.
@@ -71,6 +60,8 @@ class loans {
     use how;
   };
 
+  at::Tensor lend(const at::Tensor& tensor, use how, elements as);
+  tensor_lists lend(const tensor_lists& lists, use how, elements as);
   c10::DataPtr memory_for(const at::Tensor& tensor, size_t size);
 
   c10::Device device_;

@@ -19,8 +19,6 @@
 namespace outback::distributed {
 namespace {
 
-using tensor_lists = std::vector<std::vector<at::Tensor>>;
-
 // The loans are no views of the device's tensors for autograd, and nobody derives a transport.
 using below_autograd = at::AutoDispatchBelowADInplaceOrView;
 

@@ -1,29 +1,26 @@
-// What a group over NCCL refuses before anything is sent. checks.h has what all groups refuse.
+// What NCCL cannot do, refused before anything is sent.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-#include <torch/csrc/distributed/c10d/Types.hpp>
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
 
-#include <optional>
-#include <vector>
-
-#include "backend_template/distributed/checks.h"
+#include "backend_template/distributed/collective.h"
 
 namespace outback::distributed {
 
-/// Throws c10::ValueError (ValueError) for tensors that are not all on one device of ours, `bound`
-/// if it is set, whose twin is CUDA's; and what check_layout throws.
-void check_on_twin(const operation& what, const std::vector<at::Tensor>& tensors, layout wanted,
-                   std::optional<c10::Device> bound);
+/// Returns the device of CUDA's for which NCCL communicates in place of `device`, one of ours.
+/// Throws c10::ValueError (ValueError) if it has none, which names the operation if there is one.
+c10::Device checked_twin(c10::Device device, const operation* what = nullptr);
+
+/// Throws c10::NotImplementedError (NotImplementedError) for an operation that NCCL does not have,
+/// and c10::ValueError for a reduction that it does not have, of this dtype or at all.
+void check_for_nccl(const collective& wanted);
 
 /// Returns true if NCCL has the dtype. What it only moves is lent as bytes if not.
 bool nccl_has_dtype(c10::ScalarType dtype);
 
-/// Throws c10::ValueError if NCCL cannot reduce `dtype` with `reduction`.
-void check_nccl_reduction(const operation& what, const c10d::ReduceOp& reduction,
-                          c10::ScalarType dtype);
-
-/// Throws c10::NotImplementedError (NotImplementedError) for an operation that NCCL does not have.
+/// Throw what `check_for_nccl` throws.
 [[noreturn]] void refuse_absent(const operation& what, const char* advice);
+[[noreturn]] void refuse_cpu(const operation& what);
 
 }  // namespace outback::distributed

@@ -182,11 +182,8 @@ def end_ranges(operators: bool) -> None: ...
 
 # ---- distributed/bindings.cpp
 
-def make_process_group(transport: Any, name: str, timeout: timedelta) -> Any:
-    """The group of the device over `transport`, a group that takes the CPU's tensors."""
-
-def make_twin_group(transport: Any, name: str, timeout: timedelta) -> Any:
-    """The group of a device with a twin over `transport`, a group that takes the twin's tensors."""
+def make_process_group(transport: Any, is_nccl: bool, name: str, timeout: timedelta) -> Any:
+    """The group of the device over `transport`: NCCL's, for a device with a twin, or Gloo's."""
 
 def wanted_transport() -> str | None:
     """The value of OUTBACK_TRANSPORT, "gloo" or "nccl", or None. Raises ValueError for another."""

@@ -1,6 +1,6 @@
 """torch.distributed on the device: its process group, under the name "outback". The group is
-written in C++ (distributed/process_group.h) and communicates through another one: Gloo's, which is
-made here, or NCCL's (nccl.py).
+written in C++ (distributed/process_group.h) and communicates through one of torch's: Gloo's, which
+is made here, or NCCL's (nccl.py).
 """
 
 import atexit
@@ -20,7 +20,7 @@ _TAKE_OTHERS = {"gloo": "Gloo takes tensors of the CPU", "nccl": "NCCL takes ten
 _SECONDS_AT_EXIT = 5.0  # for operations that are under way when the process ends
 
 
-def make_transport(
+def make_gloo(
     store: Any, rank: int, size: int, timeout: timedelta, group: str, global_ranks: list[int]
 ) -> Any:
     """The group that communicates, for a group or, called by C++, for a part of one. The address of
@@ -70,7 +70,7 @@ def _create(facts: Any, options: Any) -> Any:
 
     if nccl.is_chosen():
         return nccl.create(facts, options, KIND)
-    transport = make_transport(
+    gloo = make_gloo(
         facts.store,
         facts.group_rank,
         facts.group_size,
@@ -78,7 +78,7 @@ def _create(facts: Any, options: Any) -> Any:
         facts.group_id,
         facts.global_ranks_in_group,
     )
-    return _native.make_process_group(transport, facts.group_id, facts.timeout)
+    return _native.make_process_group(gloo, False, facts.group_id, facts.timeout)
 
 
 def _refuse(facts: Any, options: Any) -> Any:

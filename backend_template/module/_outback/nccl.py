@@ -1,5 +1,5 @@
-"""The group of a device whose memory is CUDA's, over torch's own ProcessGroupNCCL. The group is
-written in C++ (distributed/twin_group.h); NCCL's is made here."""
+"""What the group of a device whose memory is CUDA's communicates through: torch's own
+ProcessGroupNCCL, which is made here."""
 
 import copy
 from datetime import timedelta
@@ -47,7 +47,7 @@ def create(facts: Any, options: Any, kind: str) -> Any:
     transport = dist.ProcessGroupNCCL(facts.store, facts.group_rank, facts.group_size, made)
     if torch.__version__ < "2.15":  # which begins to count without, and warns of the call
         transport._set_sequence_number_for_group()
-    return _native.make_twin_group(transport, facts.group_id, facts.timeout)
+    return _native.make_process_group(transport, True, facts.group_id, facts.timeout)
 
 
 def _split_from_default_group(options: Any, ranks: list[int], kind: str) -> None:

@@ -206,7 +206,7 @@ MUTANTS = (
     Mutant(
         name="a_group_waits_for_the_thread_it_ends_in",
         breaks="A callback that holds the last reference to a group ends the process.",
-        file="backend_template/distributed/process_group.cpp",
+        file="backend_template/distributed/gloo/transport.cpp",
         old="aborted_ || is_gloos_thread()",
         new="aborted_",
         found_by="tests/python/distributed/test_endings.py::"

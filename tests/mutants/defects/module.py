@@ -84,8 +84,8 @@ MUTANTS = (
     Mutant(
         name="the_interpreter_ends_under_a_group",
         breaks="A thread of Gloo's drops a tensor after the interpreter's end: std::terminate.",
-        file="backend_template/distributed/process_group.cpp",
-        old="  await_idle_threads(deadline);\n",
+        file="backend_template/distributed/bindings.cpp",
+        old="    await_idle_threads(deadline);\n",
         new="",
         found_by="tests/python/distributed/test_endings.py::"
         "test_a_process_ends_after_its_threads_have_dropped_their_tensors",

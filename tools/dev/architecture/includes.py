@@ -30,6 +30,14 @@ PARTS = {
     "ops": ("backend_template/ops/",),
     "nn": ("backend_template/nn/",),
     "distributed": ("backend_template/distributed/",),
+    "distributed/transport.h": tuple(
+        f"backend_template/distributed/{name}."
+        for name in (
+            *("transport", "collective", "operation", "checks", "lent_tensor", "future_value"),
+        )
+    ),
+    "distributed/gloo": ("backend_template/distributed/gloo/",),
+    "distributed/nccl": ("backend_template/distributed/nccl/",),
     "kernels": ("backend_template/kernels/",),
     "python": ("backend_template/python/",),
     "module": ("backend_template/module/",),

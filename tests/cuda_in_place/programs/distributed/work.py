@@ -10,7 +10,7 @@ from computed import Computed
 from ranks import device, get, init, put, rank
 
 group = init(device_id=device)  # connected now, so that no operation waits for that
-assert type(group).__name__ == "TwinProcessGroup"
+assert type(group).__name__ == "ProcessGroup"
 assert isinstance(group.transport, dist.ProcessGroupNCCL)
 other = 1 - rank
 

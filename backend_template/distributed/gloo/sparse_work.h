@@ -1,0 +1,43 @@
+// What an all_reduce of a sparse tensor over Gloo returns.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include <atomic>
+#include <vector>
+
+#include "backend_template/distributed/gloo/pending_work.h"
+#include "backend_template/distributed/operation.h"
+
+namespace outback::distributed {
+
+/// Copies the result to the device as soon as Gloo has it, in Gloo's thread, since
+/// DistributedDataParallel waits for the future and not for the Work.
+class sparse_work final : public pending_work {
+ public:
+  /// `transports` is Gloo's Work on `host`, a copy of `device`.
+  sparse_work(operation what, c10::intrusive_ptr<c10d::Work> transports, at::Tensor host,
+              at::Tensor device);
+  /// Lets the Work end when Gloo's does. Call it once.
+  void follow();
+
+  bool wait(std::chrono::milliseconds timeout) override;
+  bool has_ended(std::chrono::steady_clock::time_point deadline) override;
+  void abort() override;
+  /// The transport's weak references keep no memory, as with device_work.
+  void release_resources() override;
+  std::vector<at::Tensor> result() override { return {device_}; }
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
+
+ private:
+  void complete(std::exception_ptr error) noexcept;
+
+  const operation what_;
+  c10::intrusive_ptr<c10d::Work> transports_;
+  at::Tensor host_, device_;
+  c10::intrusive_ptr<c10::ivalue::Future> future_;
+  std::atomic<bool> ends_{false};  // Gloo's answer or an abort completes it
+};
+
+}  // namespace outback::distributed
