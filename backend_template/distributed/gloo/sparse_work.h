@@ -25,7 +25,7 @@ class sparse_work final : public pending_work {
   bool wait(std::chrono::milliseconds timeout) override;
   bool has_ended(std::chrono::steady_clock::time_point deadline) override;
   void abort() override;
-  /// The transport's weak references keep no memory, as with device_work.
+  /// The transport's weak references keep no memory, as with gloo_work.
   void release_resources() override;
   std::vector<at::Tensor> result() override { return {device_}; }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }

@@ -97,10 +97,10 @@ gloo_transport::lent_collective gloo_transport::lend(const collective& wanted, c
 }
 
 work gloo_transport::begin_lent(lent_collective lent, const collective& wanted) {
-  device_work::start call = [this, call = wanted.call, with = std::move(lent.with)]() mutable {
+  gloo_work::start call = [this, call = wanted.call, with = std::move(lent.with)]() mutable {
     return call(*gloo_, with);
   };
-  auto made = c10::make_intrusive<device_work>(wanted.what, std::move(lent.of), wanted.outputs);
+  auto made = c10::make_intrusive<gloo_work>(wanted.what, std::move(lent.of), wanted.outputs);
   made->fetch();
   if (issuer_.is_idle() && made->may_begin_here()) {
     made->begin_here(call);

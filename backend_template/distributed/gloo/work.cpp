@@ -24,7 +24,7 @@ using below_autograd = at::AutoDispatchBelowADInplaceOrView;
 
 }  // namespace
 
-device_work::device_work(operation what, loans lent, tensor_lists outputs)
+gloo_work::gloo_work(operation what, loans lent, tensor_lists outputs)
     : pending_work(what.rank, what.type),
       what_(std::move(what)),
       lent_(std::move(lent)),
@@ -32,7 +32,7 @@ device_work::device_work(operation what, loans lent, tensor_lists outputs)
       future_(c10::make_intrusive<c10::ivalue::Future>(
           value_type(outputs_), std::vector<c10::Device>{lent_.result_stream().device()})) {}
 
-void device_work::begin(const start& call) noexcept {
+void gloo_work::begin(const start& call) noexcept {
   was_queued_ = true;
   try {
     lent_.wait_until_fetched();
@@ -43,7 +43,7 @@ void device_work::begin(const start& call) noexcept {
   }
 }
 
-void device_work::begin_here(const start& call) {
+void gloo_work::begin_here(const start& call) {
   {
     const std::lock_guard lock(mutex_);
     if (ends_) return;  // aborted before it was begun
@@ -57,7 +57,7 @@ void device_work::begin_here(const start& call) {
   }
 }
 
-void device_work::follow(c10::intrusive_ptr<c10d::Work> transports) {
+void gloo_work::follow(c10::intrusive_ptr<c10d::Work> transports) {
   c10::intrusive_ptr<c10::ivalue::Future> ended;
   if (!c10d::isP2POp(opType_)) {
     try {
@@ -76,7 +76,7 @@ void device_work::follow(c10::intrusive_ptr<c10d::Work> transports) {
   cv_.notify_all();
   if (in_a_thread) complete_in_a_thread();
   if (ended == nullptr) return;
-  auto self = c10::intrusive_ptr<device_work>::reclaim_copy(this);
+  auto self = c10::intrusive_ptr<gloo_work>::reclaim_copy(this);
   ended->addCallback(
       [self = std::move(self), begins = std::this_thread::get_id()](c10::ivalue::Future& future) {
         auto error = future.hasError() ? self->what_.failed(future.exception_ptr()) : nullptr;
@@ -89,16 +89,16 @@ void device_work::follow(c10::intrusive_ptr<c10d::Work> transports) {
 
 // Callbacks of the future may wait for an operation that is called later, as PowerSGD's do, and so
 // must not run in the thread that is to begin it.
-void device_work::complete_off_the_queue(std::exception_ptr error) noexcept {
+void gloo_work::complete_off_the_queue(std::exception_ptr error) noexcept {
   try {
-    auto self = c10::intrusive_ptr<device_work>::reclaim_copy(this);
+    auto self = c10::intrusive_ptr<gloo_work>::reclaim_copy(this);
     std::thread([self = std::move(self), error] { self->complete(error); }).detach();
   } catch (const std::system_error&) {  // there is no thread to be had
     complete(std::move(error));
   }
 }
 
-void device_work::complete(std::exception_ptr error) noexcept {
+void gloo_work::complete(std::exception_ptr error) noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(ends_, true)) return;
@@ -127,11 +127,11 @@ void device_work::complete(std::exception_ptr error) noexcept {
   finish(error);
 }
 
-void device_work::fail(const std::string& why) noexcept {
+void gloo_work::fail(const std::string& why) noexcept {
   complete(what_.failed(why));
 }
 
-bool device_work::wait(std::chrono::milliseconds timeout) {
+bool gloo_work::wait(std::chrono::milliseconds timeout) {
   const core::without_interpreter_lock while_it_waits;
   bool lazily = false;
   {
@@ -151,7 +151,7 @@ bool device_work::wait(std::chrono::milliseconds timeout) {
   return true;
 }
 
-void device_work::complete_lazily(std::chrono::milliseconds timeout) {
+void gloo_work::complete_lazily(std::chrono::milliseconds timeout) {
   c10::intrusive_ptr<c10d::Work> transports;
   {
     const std::lock_guard lock(mutex_);
@@ -174,20 +174,20 @@ void device_work::complete_lazily(std::chrono::milliseconds timeout) {
   cv_.wait(lock, [&] { return completed_; });
 }
 
-void device_work::refuse_failed() const {
+void gloo_work::refuse_failed() const {
   if (const std::exception_ptr error = exception()) std::rethrow_exception(error);
 }
 
-void device_work::synchronize() {
+void gloo_work::synchronize() {
   lent_.order();
 }
 
-bool device_work::has_ended(std::chrono::steady_clock::time_point deadline) {
+bool gloo_work::has_ended(std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock(mutex_);
   return cv_.wait_until(lock, deadline, [&] { return completed_ || (lazy_ && !ends_); });
 }
 
-bool device_work::isCompleted() {
+bool gloo_work::isCompleted() {
   {
     const std::lock_guard lock(mutex_);
     if (!completed_) return false;
@@ -196,23 +196,23 @@ bool device_work::isCompleted() {
   return lent_.is_returned();
 }
 
-bool device_work::isSuccess() const {
+bool gloo_work::isSuccess() const {
   const std::lock_guard lock(mutex_);
   return completed_ && !exception_;
 }
 
-std::exception_ptr device_work::exception() const {
+std::exception_ptr gloo_work::exception() const {
   const std::lock_guard lock(mutex_);
   return exception_;
 }
 
-int device_work::sourceRank() const {
+int gloo_work::sourceRank() const {
   const std::lock_guard lock(mutex_);
   TORCH_CHECK(completed_ && !exception_, what_.text(), ": the source is not known before wait()");
   return source_;
 }
 
-std::vector<at::Tensor> device_work::result() {
+std::vector<at::Tensor> gloo_work::result() {
   {
     // As wait() leaves it: the copies are enqueued, and the current stream is behind them.
     const std::lock_guard lock(mutex_);
@@ -223,7 +223,7 @@ std::vector<at::Tensor> device_work::result() {
   return outputs_.empty() ? std::vector<at::Tensor>() : outputs_.front();
 }
 
-void device_work::abort() {
+void gloo_work::abort() {
   c10::intrusive_ptr<c10d::Work> transports;
   {
     const std::lock_guard lock(mutex_);
@@ -235,7 +235,7 @@ void device_work::abort() {
   if (transports != nullptr && c10d::isP2POp(opType_)) transports->abort();
 }
 
-c10::intrusive_ptr<c10::ivalue::Future> device_work::getFuture() {
+c10::intrusive_ptr<c10::ivalue::Future> gloo_work::getFuture() {
   bool in_a_thread = false;
   {
     const std::lock_guard lock(mutex_);
@@ -245,10 +245,10 @@ c10::intrusive_ptr<c10::ivalue::Future> device_work::getFuture() {
   return future_;
 }
 
-void device_work::complete_in_a_thread() {
+void gloo_work::complete_in_a_thread() {
   try {
     // Detached, since the transport may wait for a process that never comes.
-    std::thread([self = c10::intrusive_ptr<device_work>::reclaim_copy(this)] {
+    std::thread([self = c10::intrusive_ptr<gloo_work>::reclaim_copy(this)] {
       pthread_setname_np(pthread_self(), kWaiterThread);
       self->complete_lazily(kNoTimeout);
     }).detach();
@@ -258,7 +258,7 @@ void device_work::complete_in_a_thread() {
   }
 }
 
-void device_work::release_resources() {
+void gloo_work::release_resources() {
   lent_.clear();
   outputs_.clear();
   transports_.reset();

@@ -22,14 +22,14 @@ namespace outback::distributed {
 /// of a lazy Work, a thread waits for it.
 ///
 /// Thread-safe. Errors are c10d::DistBackendError with the operation's name, rank, group and time.
-class device_work final : public pending_work {
+class gloo_work final : public pending_work {
  public:
   /// Calls the transport, with the loans, and returns its Work.
   using start = std::function<c10::intrusive_ptr<c10d::Work>()>;
 
   /// `outputs` are the device's tensors that hold the result: the future's value, a list, or a list
   /// of lists if there are several.
-  device_work(operation what, loans lent, std::vector<std::vector<at::Tensor>> outputs);
+  gloo_work(operation what, loans lent, std::vector<std::vector<at::Tensor>> outputs);
 
   /// Begin the operation. Call one of them, once. `begin` waits for the device and throws nothing:
   /// an error is the Work's. `begin_here` does not wait, so `may_begin_here` has to be true, and

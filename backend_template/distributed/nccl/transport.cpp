@@ -19,7 +19,7 @@ namespace {
 // Null where NCCL returns nothing: the operation is over, or its caller does not ask.
 work wrapped(operation what, work theirs, c10::Device device, tensor_lists outputs) {
   if (theirs == nullptr) return nullptr;
-  return c10::make_intrusive<twin_work>(std::move(what), std::move(theirs), device,
+  return c10::make_intrusive<nccl_work>(std::move(what), std::move(theirs), device,
                                         std::move(outputs));
 }
 

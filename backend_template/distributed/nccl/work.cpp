@@ -9,7 +9,7 @@
 
 namespace outback::distributed {
 
-twin_work::twin_work(operation what, c10::intrusive_ptr<c10d::Work> transports, c10::Device device,
+nccl_work::nccl_work(operation what, c10::intrusive_ptr<c10d::Work> transports, c10::Device device,
                      std::vector<std::vector<at::Tensor>> outputs)
     : Work(what.rank, what.type),
       what_(std::move(what)),
@@ -17,23 +17,23 @@ twin_work::twin_work(operation what, c10::intrusive_ptr<c10d::Work> transports, 
       device_(device),
       outputs_(std::move(outputs)) {}
 
-std::exception_ptr twin_work::exception() const {
+std::exception_ptr nccl_work::exception() const {
   const std::exception_ptr error = transports_->exception();
   return error ? what_.failed(error) : nullptr;
 }
 
-std::vector<at::Tensor> twin_work::result() {
+std::vector<at::Tensor> nccl_work::result() {
   TORCH_CHECK(outputs_.size() <= 1, what_.text(),
               ": result() is for one list of tensors; get_future() has the value");
   return outputs_.empty() ? std::vector<at::Tensor>() : outputs_.front();
 }
 
-void twin_work::synchronize() {
+void nccl_work::synchronize() {
   const core::without_interpreter_lock while_it_waits;
   transports_->synchronize();
 }
 
-bool twin_work::wait(std::chrono::milliseconds timeout) {
+bool nccl_work::wait(std::chrono::milliseconds timeout) {
   const core::without_interpreter_lock while_it_waits;
   try {
     return transports_->wait(timeout);
@@ -42,7 +42,7 @@ bool twin_work::wait(std::chrono::milliseconds timeout) {
   }
 }
 
-c10::intrusive_ptr<c10::ivalue::Future> twin_work::getFuture() {
+c10::intrusive_ptr<c10::ivalue::Future> nccl_work::getFuture() {
   {
     const std::lock_guard lock(mutex_);
     if (future_ != nullptr) return future_;

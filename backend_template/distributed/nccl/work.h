@@ -15,11 +15,11 @@ namespace outback::distributed {
 /// with the operation's name, rank, group and time.
 ///
 /// NCCL's Work makes the current stream of the twin wait, which is that of our device too.
-class twin_work final : public c10d::Work {
+class nccl_work final : public c10d::Work {
  public:
   /// `outputs` are the device's tensors that hold the result: the future's value, a list, or a list
   /// of lists if there are several.
-  twin_work(operation what, c10::intrusive_ptr<c10d::Work> transports, c10::Device device,
+  nccl_work(operation what, c10::intrusive_ptr<c10d::Work> transports, c10::Device device,
             std::vector<std::vector<at::Tensor>> outputs);
 
   bool isCompleted() override { return transports_->isCompleted(); }
