@@ -9,13 +9,6 @@ import torch_acme
 pytestmark = pytest.mark.any_runtime
 
 
-def test_every_place_knows_the_name():
-    assert torch._C._get_privateuse1_backend_name() == "acme"
-    assert torch.utils.backend_registration._privateuse1_backend_name == "acme"
-    assert torch.device("acme:1") == torch.device("acme", 1)
-    assert torch._C._dispatch_key_for_device("acme") == "PrivateUse1"
-
-
 def test_the_enumerations_have_the_name():
     activity = torch._C._profiler.ProfilerActivity
     assert activity.PrivateUse1 == activity.ACME
@@ -29,14 +22,6 @@ def test_the_extension_module_is_the_device_module():
     import torch.acme as imported
 
     assert imported is torch.acme
-
-
-def test_it_is_the_accelerator():
-    assert torch.accelerator.current_accelerator() == torch.device("acme")
-    assert torch.accelerator.is_available()
-    assert torch.accelerator.device_count() == torch.acme.device_count()
-    assert torch.get_device_module() is torch.acme
-    assert torch.get_device_module("acme") is torch.acme
 
 
 def test_a_lookup_that_came_too_early_is_repaired(run_python):

@@ -29,19 +29,6 @@ def test_copies_between(two_devices, source, target, layout, dtype):
         assert torch.equal(view.cpu(), x.to(dtype))
 
 
-@pytest.mark.parametrize("size", [0, 1, 1000, 1 << 20])
-@pytest.mark.parametrize("non_blocking", [False, True])
-@pytest.mark.parametrize("pinned", [False, True])
-def test_there_and_back(size, non_blocking, pinned):
-    x = torch.arange(size, dtype=torch.int32)
-    if pinned:
-        x = x.pin_memory()
-    y = x.to("acme", non_blocking=non_blocking)
-    back = torch.empty_like(x, pin_memory=pinned).copy_(y, non_blocking=non_blocking)
-    torch.acme.synchronize()
-    assert torch.equal(back, torch.arange(size, dtype=torch.int32))
-
-
 def test_copies_within_one_storage():
     x = torch.arange(6.0, device="acme")
     x.copy_(x)

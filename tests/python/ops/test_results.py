@@ -26,28 +26,6 @@ def test_indices_may_be_missing_and_on_the_cpu():
     assert x.cpu()[:, rows].eq(8).all() and x.cpu()[:, 1].tolist() == [1, 5, 9]
 
 
-def test_other_cpu_tensors_are_refused():
-    x = torch.ones(2, 2, device="acme")
-    message = "found at least two devices, acme:0 and cpu!"
-    for call in (
-        lambda: x + torch.ones(2, 2),
-        lambda: torch.ones(2, 2) @ x,
-        lambda: torch.cat([x, torch.ones(2, 2)]),
-        lambda: torch.tensor(1.0).add_(x.sum()),
-        lambda: torch.add(x, x, out=torch.empty(2, 2)),
-    ):
-        with pytest.raises(RuntimeError, match=message):
-            call()
-
-
-def test_tensors_of_two_devices_are_refused(two_devices):
-    x, y = torch.ones(2, device="acme:0"), torch.ones(2, device="acme:1")
-    with pytest.raises(RuntimeError, match="two devices, acme:0 and acme:1!"):
-        x + y
-    with pytest.raises(RuntimeError, match="two devices, acme:1 and acme:0!"):
-        torch.stack([y, x])
-
-
 def test_complex_transforms():
     x = torch.randn(4, 8, dtype=torch.cfloat)
     for transform in (torch.fft.fft, torch.fft.ifft, torch.fft.hfft, torch.fft.fftn):
