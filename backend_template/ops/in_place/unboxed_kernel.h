@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "backend_template/core/streams/sync_debug.h"
 #include "backend_template/ops/in_place/kernel_call.h"
 #include "backend_template/ops/in_place/named_operator.h"
 
@@ -136,6 +137,7 @@ struct unboxed_call<Result(Arguments...)> {
   static Result run_on(std::index_sequence<i...>, named_operator& op, dispatcher_call redispatch,
                        std::add_lvalue_reference_t<Arguments>... arguments) {
     const named_operator::facts& known = op.known();
+    if (C10_UNLIKELY(known.tells_host)) core::note_synchronizing();
     const auto has_kernel = [&known](const kernel_target& target) {
       return target.has_kernel_of(known.handle);
     };
