@@ -112,6 +112,14 @@ def _samples_on(driver: StandIn) -> Part:
     return _long(name, f"PyTorch's samples on {driver.name}", run)
 
 
+def _conformance_quick(on: Run) -> Part:
+    return Part(
+        "conformance-quick" if on is RUNS[0] else f"conformance-quick-{on.short_name}",
+        f"`outback conformance` at quick on acme: {on.name}",
+        lambda it: conformance.run(it.environment, on, "quick"),
+    )
+
+
 def _conformance(on: Run) -> Part:
     return _long(
         f"conformance-{on.short_name}",
@@ -224,11 +232,7 @@ PARTS = (
     *map(_whole_python, PYTHON_SUITES),
     *map(_suite, OTHER_SUITES),
     *(_slow(suite) for suite in OTHER_SUITES if suite.marks),
-    Part(
-        "conformance-quick",
-        f"`outback conformance` at quick on acme: {RUNS[0].name}",
-        lambda it: conformance.run(it.environment, RUNS[0], "quick"),
-    ),
+    *map(_conformance_quick, RUNS),
     *map(_conformance, RUNS),
     _long(
         "cpp-long",
