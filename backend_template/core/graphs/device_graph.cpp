@@ -9,9 +9,8 @@
 #include "backend_template/core/graphs/recording.h"
 #include "backend_template/core/memory/allocator/routing.h"
 #include "backend_template/core/runtime/runtime.h"
-#include "backend_template/core/streams/launches.h"
+#include "backend_template/core/streams/observed.h"
 #include "backend_template/core/streams/stream.h"
-#include "backend_template/core/timeline/timeline.h"
 #include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
@@ -185,18 +184,17 @@ void device_graph::replay() {
   }
   host_program::release_finished();
   host_memory_->used_on(stream);
+  observed_work launched(work::graph, stream);
   // Before the launch: its first callback takes the positions that this call prepares.
   if (program_ != nullptr) program_->prepare_launch();
   try {
-    const outback_stream on = handle_of(stream);
-    piece launched(work::graph, stream, on);
-    check(runtime().graphs->launch(runtime().self, device_, handle_, on), "graphs.launch", device_);
-    launched.enqueued();
+    check(runtime().graphs->launch(runtime().self, device_, handle_, launched.handle()),
+          "graphs.launch", device_);
   } catch (...) {
     if (program_ != nullptr) program_->cancel_launch();
     throw;
   }
-  mark_launched(stream);
+  launched.enqueued();
 }
 
 void device_graph::reset() {

@@ -10,13 +10,11 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/operators/call_notes.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event.h"
-#include "backend_template/core/streams/launches.h"
+#include "backend_template/core/streams/observed.h"
 #include "backend_template/core/streams/stream.h"
-#include "backend_template/core/timeline/timeline.h"
 #include "backend_template/core/twin/twin.h"
 #include "outback/answer_check.hpp"
 
@@ -35,18 +33,15 @@ work kind_of_copy(c10::Device dst, c10::Device src) {
 
 void enqueue(void* dst, c10::Device dst_device, const void* src, c10::Device src_device,
              size_t size, const c10::Stream& stream) {
-  const outback_stream handle = handle_of(stream);
-  piece copied(kind_of_copy(dst_device, src_device), stream, handle, size);
+  observed_work copied(kind_of_copy(dst_device, src_device), stream, size);
   const auto copy = [&] {
     return runtime().mem_copy(runtime().self, dst, runtime_index(dst_device), src,
-                              runtime_index(src_device), size, handle);
+                              runtime_index(src_device), size, copied.handle());
   };
   // A copy of pageable memory may wait for what the stream still has to do.
   const outback_status status = is_idle(stream) ? copy() : unlocked(copy);
   check(status, "mem_copy", stream.device_index(), static_cast<int64_t>(size));
-  note_copy(!dst_device.is_cpu(), !src_device.is_cpu(), size);
   copied.enqueued();
-  mark_launched(stream);
 }
 
 // Keeps pinned memory from being handed out again before the stream's copy is over. Returns false
@@ -125,13 +120,11 @@ void fill_bytes(void* dst, c10::DeviceIndex device, size_t size, const void* pat
                 size_t pattern_size) {
   if (size == 0) return;
   ensure_started();
-  const c10::Stream stream = current_stream(device);
-  const outback_stream handle = handle_of(stream);
-  piece filled(work::fill, stream, handle, size);
-  check(runtime().mem_fill(runtime().self, device, dst, size, pattern, pattern_size, handle),
-        "mem_fill", device, static_cast<int64_t>(size));
+  observed_work filled(work::fill, current_stream(device), size);
+  check(
+      runtime().mem_fill(runtime().self, device, dst, size, pattern, pattern_size, filled.handle()),
+      "mem_fill", device, static_cast<int64_t>(size));
   filled.enqueued();
-  mark_launched(stream);
 }
 
 outback_pointer_info pointer_info(const void* ptr) {

@@ -8,13 +8,12 @@
 
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/operators/call_notes.h"
 #include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/event_flag.h"
+#include "backend_template/core/streams/observed.h"
 #include "backend_template/core/streams/stream.h"
-#include "backend_template/core/timeline/timeline.h"
 #include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
@@ -147,16 +146,13 @@ bool event::query() const {
 
 void event::synchronize() const {
   if (twins_event_ != nullptr) {
-    const int64_t begun = begin_wait();
-    unlocked([&] { guard_of(*twin_).synchronizeEvent(twins_event_); });
-    return note_wait(begun);
+    const observed_wait waiting(work::event_wait, device_);
+    return unlocked([&] { guard_of(*twin_).synchronizeEvent(twins_event_); });
   }
   if (handle_ == nullptr) return;
-  const host_wait waiting(work::event_wait, device_);
-  const int64_t begun = begin_wait();
+  const observed_wait waiting(work::event_wait, device_);
   const auto sync = [&] { return runtime().events->sync(runtime().self, device_, handle_); };
   check(unlocked(sync), "events.sync", device_);
-  note_wait(begun);
 }
 
 int64_t event::elapsed_ns(const event& end) const {

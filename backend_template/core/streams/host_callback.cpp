@@ -7,8 +7,8 @@
 
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/observed.h"
 #include "backend_template/core/streams/stream.h"
-#include "backend_template/core/timeline/timeline.h"
 
 namespace outback::core {
 namespace {
@@ -36,17 +36,15 @@ void enqueue_host_callback(const c10::Stream& stream, std::function<void()> func
     synchronize_stream(stream);
     return run_callback(function);
   }
-  const outback_stream handle = handle_of(stream);
+  observed_work called(work::callback, stream);
   // If the slot fails, the function never runs, and `held` deletes it. If the slot succeeds, the
   // callback owns it.
   auto held = std::make_unique<std::function<void()>>(std::move(function));
-  piece called(work::callback, stream, handle);
   check(group->enqueue(runtime().self, stream.device_index(), run_callback_and_delete, held.get(),
-                       handle),
+                       called.handle()),
         "callbacks.enqueue", stream.device_index());
   (void)held.release();
   called.enqueued();
-  mark_busy(stream);
 }
 
 }  // namespace outback::core

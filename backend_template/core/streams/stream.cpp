@@ -8,11 +8,11 @@
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/host_failure.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/operators/call_notes.h"
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/runtime/torch_version.h"
+#include "backend_template/core/streams/observed.h"
 #include "backend_template/core/streams/stream_pool.h"
 #include "backend_template/core/streams/twin_stream.h"
 #include "backend_template/core/timeline/timeline.h"
@@ -53,10 +53,9 @@ C10_NOINLINE c10::Stream current_stream_of_any(c10::DeviceIndex index) {
 void wait_for(stream_state& state, const c10::Stream& stream) {
   refuse_if_captured(stream);
   const c10::DeviceIndex device = stream.device_index();
-  const host_wait waiting(work::stream_wait, device, stream.id());
+  const observed_wait waiting(work::stream_wait, device, stream.id());
   // Read before the wait: what other threads enqueue meanwhile may not be done after it.
   const uint64_t count = state.enqueued.load(std::memory_order_acquire);
-  const int64_t begun = begin_wait();
   const auto sync = [&] { return runtime().streams->sync(runtime().self, device, state.handle); };
   const auto sync_all = [&] { return runtime().device_sync(runtime().self, device); };
   if (runtime().streams != nullptr) {
@@ -65,15 +64,13 @@ void wait_for(stream_state& state, const c10::Stream& stream) {
     check(unlocked(sync_all), "device_sync", device);
   }
   state.mark_completed(count);
-  note_wait(begun);
   // Last, since it may throw, and the stream has been waited for all the same.
   check_host_failure(device);
 }
 
 void wait_for_twins(const c10::Stream& theirs, c10::DeviceIndex device) {
-  const int64_t begun = begin_wait();
+  const observed_wait waiting(work::stream_wait, device, theirs.id());
   unlocked([&] { guard_of(theirs.device()).synchronizeStream(theirs); });
-  note_wait(begun);
   check_host_failure(device);
 }
 
@@ -196,9 +193,8 @@ void synchronize_device(c10::DeviceIndex device) {
   ensure_started();
   // If the twin is not known yet, nothing of it was used by way of this device.
   if (const auto twin = is_known_to_have_twin(index) ? twin_of(index) : std::nullopt) {
-    const int64_t begun = begin_wait();
+    const observed_wait waiting(work::device_wait, index);
     unlocked([&] { guard_of(*twin).synchronizeDevice(twin->index()); });
-    note_wait(begun);
     return check_host_failure(index);
   }
   if (const auto open = capture_on(index)) {
@@ -208,14 +204,12 @@ void synchronize_device(c10::DeviceIndex device) {
   }
   // Only the default stream's count is brought up to date. Other streams ask the runtime once more,
   // at their next wait or query.
-  const host_wait waiting(work::device_wait, index);
+  const observed_wait waiting(work::device_wait, index);
   device_streams& streams = streams_of(index);
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
-  const int64_t begun = begin_wait();
   const auto sync = [&] { return runtime().device_sync(runtime().self, index); };
   check(unlocked(sync), "device_sync", index);
   streams.default_stream.mark_completed(count);
-  note_wait(begun);
   check_host_failure(index);
 }
 

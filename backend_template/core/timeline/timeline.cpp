@@ -103,7 +103,7 @@ void piece::drop() noexcept {
 }
 
 void host_wait::begin(work kind, c10::DeviceIndex device, c10::StreamId stream) noexcept {
-  if (is_in_bad_fork()) return;
+  if (is_in_bad_fork() || is_known_to_have_twin(device)) return;
   profile_ = detail::profile_now.load(std::memory_order_acquire);
   kind_ = kind;
   device_ = device;

@@ -1,6 +1,6 @@
 // The device's work in torch's profiler: what a profile with ProfilerActivity.PrivateUse1 records.
-// Whoever enqueues work makes a `piece` around the call, whoever waits a `host_wait`; kineto.cpp in
-// interfaces/ starts and stops the recording and hands what it has to torch.
+// Who enqueues work makes a `piece` around the call, who waits a `host_wait` (streams/observed.h
+// does both); interfaces/kineto.cpp starts and stops the recording, and hands torch what it has.
 //
 // If the runtime has the group activity, the driver's own records say when a piece of work began
 // and ended, whoever enqueued it. Otherwise a piece on a stream stands between two events with

@@ -20,12 +20,10 @@ _CORE = (
         file="backend_template/core/streams/stream.cpp",
         old="""\
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
-  const int64_t begun = begin_wait();
   const auto sync = [&] { return runtime().device_sync(runtime().self, index); };
   check(unlocked(sync), "device_sync", index);
 """,
         new="""\
-  const int64_t begun = begin_wait();
   const auto sync = [&] { return runtime().device_sync(runtime().self, index); };
   check(unlocked(sync), "device_sync", index);
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
