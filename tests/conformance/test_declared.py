@@ -19,7 +19,7 @@ MOST = {
     "host-memory-apart": 18,
     "null": 81,
     "cuda": 18,
-    "level-zero": 33,
+    "level-zero": 35,
 }
 
 
