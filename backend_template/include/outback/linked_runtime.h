@@ -1,5 +1,5 @@
 // The runtime that CMake linked into a backend: outback_add_backend(<name> RUNTIME <runtime> ...)
-// chooses it. Include this file where the backend is registered, to pass the table on.
+// chooses it. Include this file where you register the backend, to pass the runtime's table.
 #pragma once
 
 #include "outback/runtime.h"
@@ -15,9 +15,9 @@ extern "C" const outback_runtime* OUTBACK_LINKED_RUNTIME(void);
 
 namespace outback {
 
-/// Returns the table of that runtime, which is valid until the process ends. The runtimes that come
-/// with Outback never return null here, make no driver call and may be called from any thread; one
-/// of your own (RUNTIME_SOURCES) does what your function does.
+/// Returns the table of the linked runtime, which is valid until the process ends. For the runtimes
+/// that come with Outback this never returns null, makes no driver call and may be called from any
+/// thread. For a runtime of your own (RUNTIME_SOURCES) it does what your function does.
 inline const outback_runtime* linked_runtime() {
   return OUTBACK_LINKED_RUNTIME();
 }

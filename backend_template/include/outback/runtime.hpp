@@ -1,33 +1,36 @@
-// How to write a runtime in C++20: a class with the members below, of which
+// How to write a runtime in C++20: write a class with the members below, and
 // `outback::table_of(object)` makes the table of C functions that Outback needs.
 //
 // Each member stands for one slot of outback/runtime.h. That header is the contract: it says what
-// each slot does and states the rules for ownership, order, threads and units. A class says the
-// same with return values and exceptions. This header needs no torch and includes none.
+// each slot does and states the rules for ownership, order, threads and units. A class uses return
+// values and exceptions instead of outputs and statuses. This header needs no torch and includes
+// none.
 //
-//   Members    outback/slot_list.hpp lists them by group, each beside its slot: the name, the
-//              result and the parameters. A class must have those of "runtime", which are required:
-//              device_count, device_info, device_sync, mem_alloc, mem_free, mem_copy and mem_fill.
-//              The table provides the eighth required slot, last_error, itself.
-//   Results    A bool says yes or no, or whether the work is done. Where the list has a
+//   Members    outback/slot_list.hpp lists the members by group, each beside its slot: the name,
+//              the result and the parameters. A class must have the required members, which the
+//              list calls "runtime": device_count, device_info, device_sync, mem_alloc, mem_free,
+//              mem_copy and mem_fill. The table provides the eighth required slot, last_error,
+//              itself.
+//   Results    A bool means yes or no, or whether the work is done. If the list has a
 //              std::optional, nullopt means that the work is not done yet.
 //   Types      device and priority are int32_t, every size is size_t, flags is uint32_t. ptr and
 //              dst are void*, src and pattern are const void*. Sizes are in bytes, times are in
 //              nanoseconds. The class need not set struct_size in the structs that it returns: the
 //              table writes as much of them as its caller has room for.
-//   Groups     A group is in the table if the class has all its members. A class that has some of
-//              them, or a member with the right name and a wrong signature, does not compile, and
-//              the message names the missing member. outback_runtime in outback/runtime.h says
-//              which group needs which other group.
+//   Groups     A group is in the table if the class has all members of the group. A class with only
+//              some of the members, or with a member of the right name and a wrong signature, does
+//              not compile, and the message names the missing member. outback_runtime in
+//              outback/runtime.h says which group needs which other group.
 //   Errors     Members throw outback::invalid_argument, out_of_memory, device_lost or unsupported,
 //              or any outback::runtime_error (outback/runtime_error.hpp). The table turns the
-//              exception into the status; std::bad_alloc becomes OUTBACK_OUT_OF_MEMORY, every other
-//              exception OUTBACK_INTERNAL. The table keeps the text, cut to 1023 bytes, for
-//              last_error of the thread that called.
-//   Checks     The table itself refuses null pointers where something is required, null events and
+//              exception into its status. std::bad_alloc becomes OUTBACK_OUT_OF_MEMORY, and every
+//              other exception OUTBACK_INTERNAL. The table keeps the text, cut to 1023 bytes, for
+//              last_error of the calling thread.
+//   Checks     The table itself refuses null pointers that must not be null, null events and
 //              graphs, and wrong sizes of patterns and structs. The class checks device indices,
 //              streams and memory: outback::check_device(device, count) throws the usual text.
-//   Threads    Members are called from any thread, also at the same time. The table holds no lock.
+//   Threads Members are called from any thread, also by several threads at once. The table holds no
+//   lock.
 #pragma once
 
 #include <map>
@@ -42,9 +45,9 @@
 
 namespace outback {
 
-/// A class that `table_of` is meant for: it has all required members and each group whole or not at
-/// all. If your class fails it, call `table_of`: its messages name the missing member, which a
-/// `static_assert` on this concept does not.
+/// A class that `table_of` accepts: it has all required members, and each group whole or not at
+/// all. If your class does not satisfy this concept, call `table_of`: its messages name the missing
+/// member, while a `static_assert` on this concept does not.
 template <class R>
 concept device_runtime = detail::is_runtime<R>();
 
@@ -53,8 +56,8 @@ concept device_runtime = detail::is_runtime<R>();
 ///
 /// The table borrows `object`, which must outlive every call of a slot: leak it, unless you know
 /// that all callers end before it does. The table itself (one small struct for each object) lives
-/// until the process ends. May be called from any thread. Throws std::bad_alloc only; a class that
-/// is no runtime does not compile.
+/// until the process ends. May be called from any thread. Throws only std::bad_alloc. A class that
+/// is not a runtime does not compile.
 template <class R>
 const outback_runtime* table_of(R& object) {
   static_assert(!std::is_const_v<R>, "outback: the slots call members that need not be const");

@@ -1,5 +1,5 @@
-// The exceptions that a runtime written in C++ throws, and how they become a status and a text for
-// `last_error`. Read it when you write a runtime (outback/runtime.hpp). No torch.
+// The exceptions that a runtime written in C++ throws, and their conversion to a status and a text
+// for `last_error`. Read it when you write a runtime (outback/runtime.hpp). No torch.
 #pragma once
 
 #include <cstdint>
@@ -13,51 +13,54 @@
 
 namespace outback {
 
-/// A failed slot: the status that the caller gets, and the text that `last_error` returns then.
+/// The failure of a slot: the status that the caller gets, and the text that `last_error` then
+/// returns.
 ///
-/// The text is for a user of the device: say what was asked for and what was found, and quote the
+/// Write the text for a user of the device: say what was expected and what was found, and quote the
 /// driver's own words if there are any. Leave out the backend's name, the slot and its sizes: the
 /// caller adds them.
 class runtime_error : public std::runtime_error {
  public:
-  /// `status` must be a failure. OUTBACK_OK and OUTBACK_NOT_READY are answers and no failures: they
-  /// become OUTBACK_INTERNAL. `text` is copied.
+  /// `status` must be a failure. OUTBACK_OK and OUTBACK_NOT_READY are not failures and become
+  /// OUTBACK_INTERNAL. `text` is copied.
   runtime_error(outback_status status, const std::string& text)
       : std::runtime_error(text),
         status_(status == OUTBACK_OK || status == OUTBACK_NOT_READY ? OUTBACK_INTERNAL : status) {}
 
-  /// Never OUTBACK_OK or OUTBACK_NOT_READY.
+  /// The status of the failure: never OUTBACK_OK or OUTBACK_NOT_READY.
   outback_status status() const noexcept { return status_; }
 
  private:
   outback_status status_;
 };
 
-/// The caller passed what no caller may pass: OUTBACK_INVALID_ARGUMENT. Under a registered backend
-/// it becomes c10::Error, a RuntimeError in Python.
+/// The caller passed an argument that the contract forbids: OUTBACK_INVALID_ARGUMENT. A registered
+/// backend turns it into c10::Error, a RuntimeError in Python.
 class invalid_argument : public runtime_error {
  public:
   explicit invalid_argument(const std::string& text)
       : runtime_error(OUTBACK_INVALID_ARGUMENT, text) {}
 };
 
-/// The memory asked for is not there now: OUTBACK_OUT_OF_MEMORY. PyTorch's allocator then empties
-/// its cache and tries once more, so throw something else if freeing memory cannot help, as with a
-/// bad alignment. In the end it becomes c10::OutOfMemoryError, torch.OutOfMemoryError in Python.
+/// There is not enough free memory now: OUTBACK_OUT_OF_MEMORY. PyTorch's allocator then empties its
+/// cache and tries once more, so throw something else if freeing memory cannot help, as with a bad
+/// alignment. If the second attempt fails too, the user sees c10::OutOfMemoryError,
+/// torch.OutOfMemoryError in Python.
 class out_of_memory : public runtime_error {
  public:
   explicit out_of_memory(const std::string& text) : runtime_error(OUTBACK_OUT_OF_MEMORY, text) {}
 };
 
-/// The device is gone: OUTBACK_DEVICE_LOST. Sticky: every later call on the device must throw this
-/// too. It becomes c10::AcceleratorError, torch.AcceleratorError in Python.
+/// The device is gone for good: OUTBACK_DEVICE_LOST. Every later call on the device must throw this
+/// too. A registered backend turns it into c10::AcceleratorError, torch.AcceleratorError in Python.
 class device_lost : public runtime_error {
  public:
   explicit device_lost(const std::string& text) : runtime_error(OUTBACK_DEVICE_LOST, text) {}
 };
 
 /// This device or driver does not have the feature, and will not have it as long as the process
-/// runs: OUTBACK_UNSUPPORTED. It becomes c10::NotImplementedError, NotImplementedError in Python.
+/// runs: OUTBACK_UNSUPPORTED. A registered backend turns it into c10::NotImplementedError,
+/// NotImplementedError in Python.
 class unsupported : public runtime_error {
  public:
   explicit unsupported(const std::string& text) : runtime_error(OUTBACK_UNSUPPORTED, text) {}
@@ -75,14 +78,13 @@ inline void check_device(int32_t device, int32_t count) {
 
 namespace detail {
 
-/// Where the calling thread's last text is kept for `last_error`. It is a plain array for two
-/// reasons: keeping a text must not allocate, since the text may be about the lack of memory; and
-/// no destructor may run when a thread ends, since another destructor of that thread may still call
-/// a slot.
+/// The calling thread's last text, for `last_error`. It is a plain array for two reasons: storing a
+/// text must not allocate, since the text may report a lack of memory; and no destructor may run
+/// when a thread ends, since another destructor of that thread may still call a slot.
 inline constexpr std::size_t error_text_size = 1024;
 inline thread_local constinit char error_text[error_text_size] = {};
 
-/// Keeps `text` as the calling thread's last text, cut to 1023 bytes, and returns `status`. `text`
+/// Stores `text` as the calling thread's last text, cut to 1023 bytes, and returns `status`. `text`
 /// may point into `error_text` itself.
 inline outback_status fail(outback_status status, const char* text) noexcept {
   const std::size_t size =
@@ -92,8 +94,8 @@ inline outback_status fail(outback_status status, const char* text) noexcept {
   return status;
 }
 
-/// Keeps the text of the exception that is being handled and returns its status. May only be called
-/// inside a catch clause.
+/// Stores the text of the exception that is being handled and returns its status. May only be
+/// called inside a catch clause.
 inline outback_status status_of_exception() noexcept {
   // The order matters: a runtime_error is a std::exception too, and the text of std::bad_alloc
   // would say nothing to a user.

@@ -1,23 +1,25 @@
 // The list of all slots: which member of a C++ class stands for a slot of outback/runtime.h, and
-// what each argument of the slot means. Everything that has to know all slots is made from it: the
-// check of a table, the table of a class and the messages about its members, and the layers.
+// what each argument of the slot means. All code that must know every slot is made from this list:
+// the check of a table, the table of a class and the messages about its members, and the layers.
 //
-// A new slot has two places, its declaration in outback/runtime.h and its row here. Nothing that
-// includes outback/detail/slots.hpp compiles as long as the two differ. This file has only macros.
+// To add a slot, declare it in outback/runtime.h and add its row here. A file that includes
+// outback/detail/slots.hpp does not compile as long as declaration and row differ. This file has
+// only macros.
 #pragma once
 
 // Rows: X(group, slot, member, result, (parameters), arguments...)
 //
-//   group, slot         where the slot is in outback/runtime.h. The required slots, which are in no
-//                       group, say "runtime".
+//   group, slot         the group and the name in outback/runtime.h. The group of the required
+//                       slots is "runtime".
 //   member              the member of a C++ class (outback/runtime.hpp) that the slot calls. The
 //                       type of the slot in namespace outback::slots has the same name.
-//   result, parameters  how that member is declared. Messages quote it.
-//   arguments           what the slot takes after `self`: the member's parameters, then the outputs
-//                       that the member's result is written to. Each has a role: see `slots::role`.
+//   result, parameters the declaration of that member. Messages quote it.
+//   arguments           the slot's arguments after `self`: the member's parameters, then the
+//                       outputs, to which the member's result is written. Each argument has a role:
+//                       see `slots::role`.
 //
-// What a result means, beyond the type: a bool without an output, and a std::optional, say whether
-// the work is done (false and nullopt are OUTBACK_NOT_READY). A bool with an output becomes 1 or 0.
+// A result of type bool without an output, or of type std::optional, says whether work is done:
+// false and nullopt become OUTBACK_NOT_READY. A bool with an output becomes 1 or 0.
 
 #define OUTBACK_SLOTS_OF_runtime(X)                                                              \
   X(runtime, device_count, device_count, int32_t, (), output("count"))                           \
@@ -155,11 +157,11 @@
 
 // X(group, introduced, needs, since): every group, in the order of outback/runtime.h.
 //
-//   introduced  how many slots the group had when it was introduced. A table has all of these or
-//               not the group. Each slot after them was appended later and may be absent.
-//   needs       the group that a table with this one must have too, or "runtime" for none. `events`
-//               stands for `streams` too, which it needs.
-//   since       the OUTBACK_ABI_MINOR with which it was introduced
+//   introduced  how many slots the group had when it was introduced. A table with this group has
+//               all of these. Each later slot was appended and may be absent.
+//   needs       the group that a table with this group must have too, or "runtime" for no such
+//               group. `events` implies `streams`, which `events` needs.
+//   since the OUTBACK_ABI_MINOR that introduced the group
 #define OUTBACK_GROUPS(X)                 \
   X(streams, 5, runtime, 0)               \
   X(events, 7, streams, 0)                \

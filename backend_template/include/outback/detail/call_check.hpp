@@ -1,6 +1,6 @@
-// What no caller may pass to a slot, whatever the runtime is. The table of a class refuses it, and
-// so does validation, in the same words. Null pointers are not among it, since an argument's role
-// says where they may be.
+// Checks the arguments that no caller may pass to a slot, whatever the runtime is. The table of a
+// class and validation both refuse such arguments, in the same words. Null pointers are not checked
+// here: the role of an argument says whether it may be null.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@ namespace outback::detail {
                          expected);
 }
 
-// Overloads for the slots that have such a rule, each with all arguments of its slot.
+// One overload for each slot that restricts its arguments. An overload takes all arguments of its
+// slot.
 
 inline void check_rule(slots::mem_copy, void*, int32_t dst_device, const void*, int32_t src_device,
                        std::size_t, outback_stream) {
@@ -48,7 +49,7 @@ inline void check_rule(slots::event_create, int32_t, uint32_t flags, outback_eve
 inline void check_rule(slots::host_register, void*, std::size_t size) {
   if (size == 0) refuse_argument("size", size, "a range that is not empty");
 }
-// `can_access` is a question and may ask about one device.
+// can_access has no such rule: it only asks, and may name one device twice.
 inline void check_rule(slots::peer_enable, int32_t device, int32_t peer) {
   if (device == peer) refuse_argument("peer", uint64_t(peer), "another device than `device`");
 }
@@ -56,14 +57,14 @@ inline void check_rule(slots::peer_disable, int32_t device, int32_t peer) {
   check_rule(slots::peer_enable(), device, peer);
 }
 
-// A part of a handle opens nothing. So, unlike other structs, a handle must have its whole size.
+// Unlike other structs, a handle must have its whole size, because a part of a handle is useless.
 inline void check_handle(const outback_ipc_handle& handle) {
   if (handle.struct_size >= sizeof(handle)) return;
   refuse_argument("handle->struct_size", handle.struct_size,
                   "the size of the whole struct, " + std::to_string(sizeof(handle)));
 }
-// A handle that is given comes from another process and may be anything. Who reads it may then read
-// `size` bytes without a check of its own.
+// A handle that the caller passes in comes from another process and may hold anything. After this
+// check a runtime may read `size` bytes without checking again.
 inline void check_given_handle(const outback_ipc_handle& handle) {
   check_handle(handle);
   if (handle.size <= sizeof(handle.bytes)) return;
@@ -83,15 +84,15 @@ inline void check_rule(slots::ipc_open_event, int32_t, const outback_ipc_handle*
   check_given_handle(*handle);
 }
 
-// What is read is gone, so there has to be room for all of it.
+// A record can be read only once, so the caller must have room for a whole struct of records.
 inline void check_rule(slots::activity_read, int32_t, outback_records* records) {
   if (records->struct_size >= sizeof(*records)) return;
   refuse_argument("records->struct_size", records->struct_size,
                   "the size of the whole struct, " + std::to_string(sizeof(*records)));
 }
 
-/// Throws invalid_argument if the arguments break a rule of the slot. What must not be null by its
-/// role is not.
+/// Throws invalid_argument if the arguments break a rule of the slot. Pointers that must not be
+/// null by their role have been checked already.
 template <class Slot, class... Args>
 void check_call(Slot slot, const Args&... args) {
   if constexpr (requires { check_rule(slot, args...); }) check_rule(slot, args...);

@@ -2,11 +2,10 @@
 // environment variables") and torch.cuda (torch/cuda/__init__.py) read it. The CUDA runtime and the
 // layer that hides devices (layers/visible_devices.cpp) use it.
 //
-// - A list has indices, or UUIDs ("GPU-..."), which may be cut short as long as only one device
-// fits.
-//   All entries are of the kind of the first one.
-// - The first entry that names no device ends the list; what came before counts.
-// - A list that names a device twice names none at all.
+// - A list holds indices, or UUIDs ("GPU-..."), which may be cut short as long as only one device
+//   fits. If the first entry is an index, all are; if it is a UUID, all are.
+// - The first entry that names no device ends the list; the entries before it count.
+// - A list that names a device twice selects no device at all.
 #pragma once
 
 #include <algorithm>
@@ -44,8 +43,8 @@ inline std::vector<std::string_view> device_list_entries(std::string_view list) 
 }
 
 /// Returns the number that `entry` begins with: 1 for "1gpu" and for "+1", as strtoul reads it. A
-/// number beyond 64 bits counts as UINT64_MAX. Returns nullopt if the entry begins with no number;
-/// a minus sign is none.
+/// number beyond 64 bits counts as UINT64_MAX. Returns nullopt if the entry does not begin with a
+/// number; a minus sign does not begin a number.
 inline std::optional<uint64_t> device_list_number(std::string_view entry) {
   if (entry.starts_with('+')) entry.remove_prefix(1);  // which from_chars does not accept
   uint64_t number = 0;
@@ -70,7 +69,8 @@ inline std::string uuid_text(const void* uuid) {
   return text;
 }
 
-/// Returns the index of the one UUID that begins with `entry`; nullopt if none or several do.
+/// Returns the index of the one UUID that begins with `entry`; nullopt if no UUID or several UUIDs
+/// do.
 inline std::optional<uint64_t> device_of_uuid(std::string_view entry,
                                               const std::vector<std::string>& uuids) {
   const auto fits = [&](const std::string& uuid) { return uuid.starts_with(entry); };
@@ -80,8 +80,9 @@ inline std::optional<uint64_t> device_of_uuid(std::string_view entry,
   return is_one ? std::optional(uint64_t(found - uuids.begin())) : std::nullopt;
 }
 
-/// Returns the indices, below `count`, of the devices that the list names, in its order. `uuids()`
-/// returns the UUIDs of all devices, and is called only if the list begins with one.
+/// Returns the indices, below `count`, of the devices that the list names, in the order of the
+/// list. `uuids()` returns the UUIDs of all devices, and is called only if the list begins with
+/// one.
 template <class Uuids>
 std::vector<int32_t> listed_devices(std::string_view list, int32_t count, const Uuids& uuids) {
   const std::vector<std::string_view> entries = device_list_entries(list);
@@ -94,8 +95,8 @@ std::vector<int32_t> listed_devices(std::string_view list, int32_t count, const 
     if (std::find(numbers.begin(), numbers.end(), *number) != numbers.end()) return {};
     numbers.push_back(*number);
   }
-  // Only now do numbers that are too large end the list: "0,9,9" names a device twice, also if
-  // there is no device 9.
+  // Look for repeated numbers before numbers that are too large: "0,9,9" names a device twice, even
+  // if there is no device 9.
   const auto end = std::find_if(numbers.begin(), numbers.end(),
                                 [&](uint64_t n) { return n >= uint64_t(count); });
   return {numbers.begin(), end};

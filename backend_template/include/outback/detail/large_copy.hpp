@@ -1,6 +1,7 @@
-// memcpy for copies that may be large: those of the host runtime, and those that a thread of the
-// program makes between the host and memory that it can address. A header without a library, like
-// detail/variables.hpp, because runtimes and torch half have only the contract's headers in common.
+// memcpy for copies that may be large. The host runtime uses it, and so does the torch half where a
+// thread of the program copies between the host and device memory that the thread can address. It
+// is a header without a library, like detail/variables.hpp, because the runtimes and the torch half
+// share only the contract's headers.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace outback {
 #if defined(__SSE2__)
 namespace detail {
 
-// Of one cache line of 64 bytes; `to` is aligned to it.
+// Copies one cache line of 64 bytes past the caches. `to` is aligned to 64 bytes.
 inline void stream_line(std::byte* to, const std::byte* from) noexcept {
   auto* const out = reinterpret_cast<__m128i*>(to);
   const auto* const in = reinterpret_cast<const __m128i*>(from);
@@ -31,14 +32,14 @@ inline void stream_line(std::byte* to, const std::byte* from) noexcept {
 }  // namespace detail
 #endif
 
-/// Does what memcpy does. What is larger than the caches goes past them: memcpy would read each
-/// line of `dst` before it overwrites it, so that half as much again moves. On the calling thread;
-/// when it returns, other threads may see all of `dst`.
+/// Does what memcpy does, on the calling thread. Copies larger than the caches go past them: memcpy
+/// would read each line of `dst` before it overwrites that line, and so move half as much data
+/// again. When the call returns, other threads may see all of `dst`.
 inline void copy_memory(void* dst, const void* src, std::size_t size) noexcept {
 #if defined(__SSE2__)
-  // In bytes. `dst` and `src` of that size fill a third-level cache of 32 MiB. What is smaller may
-  // be in it, and is there for whoever reads `dst` next: past the cache, 8 MiB take 1.4 times as
-  // long.
+  // In bytes. `dst` and `src` of this size together fill a third-level cache of 32 MiB. Smaller
+  // copies go through the cache, where the next reader finds `dst`: past the cache, 8 MiB take 1.4
+  // times as long.
   constexpr std::size_t large = std::size_t{16} << 20;
   constexpr std::size_t line = 64;
   if (size >= large) {
@@ -47,23 +48,24 @@ inline void copy_memory(void* dst, const void* src, std::size_t size) noexcept {
     const std::size_t head = (line - reinterpret_cast<std::uintptr_t>(to) % line) % line;
     std::memcpy(to, from, head);
     to += head, from += head, size -= head;
-    // One line after the other. glibc's memcpy has two or four pages in turns, which stall where
-    // `dst` is a line or two ahead of `src` within its page, as a tensor of the CPU's is ahead of a
-    // device's: each load then waits for the store of a line with the same low twelve bits. On an
-    // EPYC that takes 2 to 5 times as long, and at other offsets turns are no faster. A processor
-    // fetches ahead by itself, but not beyond a page's end, so the next page's line is asked for:
-    // on a later EPYC that is worth 4 in 100, and a nearer line costs up to 40. Ahead of the last
-    // lines there may be nothing, which a prefetch does not mind.
+    // Copy one line after the other. glibc's memcpy alternates between two or four pages. That
+    // stalls if `dst` is a line or two ahead of `src` within its page, as a CPU tensor often is
+    // ahead of a device's tensor: each load then waits for the store to a line with the same low
+    // twelve bits. On an EPYC such a copy takes 2 to 5 times as long, and at other offsets
+    // alternating is no faster. A processor prefetches by itself, but not beyond the end of a page,
+    // so the loop prefetches the same line of the next page: on a later EPYC this saves 4 %, while
+    // prefetching a nearer line costs up to 40 %. Near the end of `src` the prefetched address may
+    // be unmapped, which is harmless.
     constexpr std::size_t page = 4096;
     for (; size >= line; to += line, from += line, size -= line) {
       _mm_prefetch(reinterpret_cast<const char*>(from) + page, _MM_HINT_T0);
       detail::stream_line(to, from);
     }
-    _mm_sfence();  // streamed lines are in no order with later writes
+    _mm_sfence();  // orders the streamed lines before later writes
     dst = to, src = from;
   }
-  // glibc's memcpy goes past the cache from a size on that depends on the machine: in pieces it
-  // does not.
+  // Copy in pieces: glibc's memcpy goes past the cache for sizes above a limit that depends on the
+  // machine.
   constexpr std::size_t piece = std::size_t{1} << 20;
   for (; size > piece; size -= piece) {
     std::memcpy(dst, src, piece);

@@ -1,7 +1,7 @@
 // A list of tables that stand in for runtimes that could not be made, with the reason for each.
 //
-// A function such as outback_host_runtime() is C and must return a table, also if a variable of the
-// environment is malformed. It then returns a table whose slots fail with the reason, and marks the
+// A function such as outback_host_runtime() is C and must return a table, even if an environment
+// variable is malformed. It then returns a table whose slots fail with the reason, and marks the
 // table here. `outback::table_problem` reports the reason, so that a registration is refused before
 // any slot is called.
 #pragma once
@@ -20,16 +20,15 @@ struct refused_tables {
   std::map<const outback_runtime*, std::string> why;
 };
 
-/// Returns the list. Each shared library has a list of its own if it hides its symbols: see
-/// `refuse_table`.
+/// Returns the list. A shared library that hides its symbols has its own list: see `refuse_table`.
 inline refused_tables& all_refused_tables() {
   static auto& all = *new refused_tables;  // leaked, as the tables are
   return all;
 }
 
 /// Marks `table` as refused because of `why`, and returns `table`. Its slots may still be called.
-/// Only a reader in the same shared library sees the mark, since a library that hides its symbols
-/// has a list of its own. Thread-safe.
+/// If the shared library hides its symbols, only readers in the same library see the mark, since
+/// such a library has its own list. Thread-safe.
 inline const outback_runtime* refuse_table(const outback_runtime* table, const std::string& why) {
   refused_tables& all = all_refused_tables();
   const std::lock_guard lock(all.mutex);

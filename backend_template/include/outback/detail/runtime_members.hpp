@@ -1,4 +1,5 @@
-// Finds out which members of the list of slots a runtime class has, and which groups they make.
+// Finds out which slots of the list a runtime class implements as members, and which groups these
+// members make up.
 #pragma once
 
 #include <concepts>
@@ -11,15 +12,15 @@ namespace outback::detail {
 
 // Whether a member that returns T can serve where Want is wanted. Usually T may be anything that
 // converts to Want. But a bool must be a bool exactly: a member that returns a driver's status
-// code, in which 0 means success, would otherwise convert to the opposite of "done". Where Want is
+// code, in which 0 means success, would otherwise convert to the opposite of "done". If Want is
 // void the result does not matter.
 template <class T, class Want>
 concept gives = std::is_void_v<Want> || (std::same_as<Want, bool> && std::same_as<T, bool>) ||
                 (!std::same_as<Want, bool> && std::convertible_to<T, Want>);
 
-// Stands for an argument of type T in the question whether a member can be called. It converts to
-// what a T converts to, but to no integer that is too small for every T: a member with `int size`
-// would be called, and get a part of a large size.
+// Stands for an argument of type T when we ask whether a member can be called. It converts to the
+// types that T converts to, except integers that are too small for some values of T: a member with
+// the parameter `int size` would otherwise be accepted, and would get a truncated size.
 template <class T>
 struct argument {
   template <class To>
@@ -36,32 +37,32 @@ consteval bool can_call(Result (*)(Parameters...)) {
   };
 }
 
-/// The class has the slot's member, and the table can call it.
+/// True if the class has the slot's member and the table can call it.
 template <class R, class Slot>
 inline constexpr bool has_member = can_call<R, Slot>(static_cast<typename Slot::member*>(nullptr));
 
-/// The class has a member of that name, callable or not. It makes a mistyped signature count as
+/// True if the class has a member of that name, callable or not. So a mistyped signature counts as
 /// "half a group", which does not compile, rather than as "no group", which would silently switch
 /// the group off.
 template <class R, class Slot>
 inline constexpr bool names_member = has_member<R, Slot> || Slot::template is_named<R>;
 
-/// The class has some member of the group, perhaps with a wrong signature. Every class has some of
-/// outback_runtime's, whose slots are required.
+/// True if the class has some member of the group, perhaps with a wrong signature. Always true for
+/// outback_runtime, whose slots are required.
 template <class R, class Owner>
 inline constexpr bool names_group = slots::group<Owner>::all::apply(
     []<class... Slot>(Slot...) { return (names_member<R, Slot> || ...); });
 template <class R>
 inline constexpr bool names_group<R, outback_runtime> = true;
 
-/// The member is there, or need not be: the class has nothing of the group, or the slot was
-/// appended to its group and the class has nothing of that name.
+/// True if the class has the member or may lack it. A class may lack a member if it has no member
+/// of the group, or if the slot was appended to its group and the class has nothing of that name.
 template <class R, class Slot>
 inline constexpr bool is_whole_in = has_member<R, Slot> || !names_group<R, typename Slot::owner> ||
                                     (slots::is_appended<Slot> && !names_member<R, Slot>);
 
-/// The class has all members that every runtime needs. Each group is whole or absent, and the
-/// groups that it needs are there.
+/// Returns true if the class has all required members, each group is whole or absent, and every
+/// group that another group needs is present.
 template <class R>
 consteval bool is_runtime() {
   bool whole = true;
@@ -73,9 +74,9 @@ consteval bool is_runtime() {
   return whole;
 }
 
-/// Does not compile for a class that lacks a member: one message for each missing member, with its
-/// signature. `table_of` asserts this rather than `device_runtime`, because compilers explain a
-/// concept that fails in many lines.
+/// Does not compile for a class that lacks a member: the compiler prints a message for each missing
+/// member, with its signature. `table_of` asserts this rather than `device_runtime`, because
+/// compilers take many lines to explain a failed concept.
 template <class R>
 consteval bool explain_members() {
   // The conditions name the slot, so that compilers point to its row in the list.

@@ -1,9 +1,9 @@
 // The table that `outback::table_of` makes of a runtime class R. Each slot checks what a class
 // should not have to check (null pointers, pattern sizes, struct sizes), calls one member of R, and
-// turns what that throws into a status.
+// turns an exception of that member into a status.
 //
-// The order matters in every slot: null pointers and structs without a size are refused first, then
-// the member runs, and the output is written last. So a failure leaves the outputs as they were, as
+// The order matters in every slot: first refuse null pointers and structs without a size, then call
+// the member, and write the outputs last. So a failure leaves the outputs as they were, as
 // outback/runtime.h demands.
 #pragma once
 
@@ -26,9 +26,9 @@
 
 namespace outback::detail {
 
-// ---- What is refused before the class is called, besides `check_call`
+// ---- Arguments that are refused before the member is called, besides those of `check_call`
 
-// Apart from the tests of the arguments, which compilers then inline.
+// A separate function, so that compilers inline the tests of the arguments.
 [[noreturn]] inline void refuse_null(const char* name) {
   throw invalid_argument(std::string(name) + " is null");
 }
@@ -40,8 +40,8 @@ inline void need(bool there, const char* name) {
   if (!there) refuse_null(name);
 }
 
-/// Throws invalid_argument for null where the argument's role does not allow it, and for a struct
-/// whose size the caller has not set. An IPC handle has a rule of its own.
+/// Throws invalid_argument for null if the argument's role does not allow null, and for a struct
+/// whose size the caller has not set. `check_call` checks the size of an IPC handle.
 template <slots::role Is, class Arg>
 void check_argument(const char* name, const Arg& arg) {
   using slots::role;
@@ -55,8 +55,8 @@ void check_argument(const char* name, const Arg& arg) {
   }
 }
 
-/// Zero bytes may come with null pointers. The class is asked all the same: it checks the devices
-/// and the stream.
+/// A caller may pass null pointers with zero bytes. The member is called all the same, to check the
+/// devices and the stream.
 template <class Slot, class... Args>
 void check_ranges(Slot, const Args&...) {}
 inline void check_ranges(slots::mem_copy, void* dst, int32_t, const void* src, int32_t,
@@ -69,9 +69,9 @@ inline void check_ranges(slots::mem_fill, int32_t, void* ptr, std::size_t size, 
   need(size == 0 || ptr != nullptr, "ptr");
 }
 
-// ---- What a member returned, written to the outputs of its slot.
+// ---- Writing a member's result to the outputs of its slot
 
-/// A struct is written no further than the caller's `struct_size`, and that member stays.
+/// Writes a struct up to the caller's `struct_size`, and leaves the member `struct_size` as it was.
 template <class T>
 void write(const T& value, T* out) {
   if constexpr (requires { out->struct_size; }) {
@@ -93,7 +93,7 @@ inline void write(const memory_amount& amount, std::size_t* free, std::size_t* t
   *free = amount.free;
   *total = amount.total;
 }
-/// Writes the count of all processes, and as many of them as the caller has room for.
+/// Writes the number of all processes, and as many entries as the caller has room for.
 inline void write(const std::vector<outback_process>& all, outback_processes* out) {
   constexpr std::size_t head = offsetof(outback_processes, list);
   const std::size_t room = (out->struct_size - head) / sizeof(outback_process);
@@ -102,7 +102,7 @@ inline void write(const std::vector<outback_process>& all, outback_processes* ou
               reinterpret_cast<outback_process*>(reinterpret_cast<char*>(out) + head));
 }
 
-/// Writes the result and returns the status: OUTBACK_NOT_READY for a result that says so.
+/// Writes the result and returns the status: OUTBACK_NOT_READY for a result that says "not done".
 template <class Result, class... Outputs>
 outback_status answer(const Result& result, Outputs*... outputs) {
   write(result, outputs...);
@@ -120,7 +120,7 @@ outback_status answer(const std::optional<T>& result, T* out) {
 
 // ---- The slots
 
-/// How a member takes an argument of its slot.
+/// Converts an argument of a slot to the parameter of the member.
 template <class T>
 T& as_parameter(T& value) {
   return value;
@@ -129,8 +129,8 @@ inline const outback_ipc_handle& as_parameter(const outback_ipc_handle*& handle)
   return *handle;
 }
 
-/// Calls the member with the first arguments, as many as it has parameters, and writes what it
-/// returns to the others.
+/// Calls the member with the first arguments, as many as it has parameters, and writes its result
+/// to the remaining arguments.
 template <class Slot, class R, class Result, class... Parameters, class... Args>
 outback_status call_member(R& object, Result (*)(Parameters...), std::tuple<Args&...> all) {
   constexpr std::size_t inputs = sizeof...(Parameters);
@@ -152,8 +152,8 @@ outback_status call_member(R& object, Result (*)(Parameters...), std::tuple<Args
   }
 }
 
-/// The function in the table for a slot of the class R. `self` is the object that was given to
-/// `table_of`. No exception may leave it.
+/// The function in the table for a slot of the class R. `self` is the object that was passed to
+/// `table_of`. Lets no exception out.
 template <class R, class Slot, class... Args>
 outback_status call_slot(void* self, Args... args) noexcept {
   try {
@@ -170,7 +170,7 @@ outback_status call_slot(void* self, Args... args) noexcept {
   }
 }
 
-/// Puts the functions for the members that R has into a group, or into the table.
+/// Puts the functions for R's members into a group, or into the table.
 template <class R, class Owner>
 constexpr void put_slots(Owner& owner) {
   const auto put = [&]<class Slot>(Slot) {
@@ -179,7 +179,8 @@ constexpr void put_slots(Owner& owner) {
   slots::group<Owner>::all::apply([&](auto... slot) { (put(slot), ...); });
 }
 
-/// A group that all objects of the class R share. `self` is in the table, not in the groups.
+/// The group of slots that all objects of the class R share, since `self` is in the table and not
+/// in the groups.
 template <class R, class Owner>
 inline constexpr Owner group_of_class = [] {
   Owner group = {};
@@ -188,8 +189,8 @@ inline constexpr Owner group_of_class = [] {
   return group;
 }();
 
-/// The table of `object`, which is borrowed: see `table_of`. `error_text` is one text for each
-/// thread, shared by all runtimes of this library that are written as a class.
+/// Returns the table of `object`, which is borrowed: see `table_of`. All runtimes in this library
+/// that are written as a class share `error_text`, one text for each thread.
 template <class R>
 outback_runtime table_for(R& object) noexcept {
   outback_runtime table = {};

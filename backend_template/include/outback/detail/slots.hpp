@@ -1,5 +1,5 @@
-// The slots of outback/slot_list.hpp as types, so that templates can be made of all of them, and
-// the proof that the list and outback/runtime.h say the same.
+// Defines a type for each slot of outback/slot_list.hpp, for use in templates, and checks at
+// compile time that the list agrees with outback/runtime.h.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@
 
 namespace outback {
 
-/// What `stream_priorities` returns. A lower number is more urgent, 0 is the default.
+/// The result of `stream_priorities`. A lower number is more urgent, 0 is the default.
 struct priority_range {
-  int32_t least;     // the least urgent one: 0 or more
-  int32_t greatest;  // the most urgent one: 0 or less
+  int32_t least;     // the least urgent priority: 0 or more
+  int32_t greatest;  // the most urgent priority: 0 or less
 };
 
-/// What `memory_usage` returns: the memory of a whole device in bytes, other processes included.
+/// The result of `memory_usage`: the memory of a whole device in bytes, other processes included.
 struct memory_amount {
   std::size_t free;
   std::size_t total;
@@ -31,11 +31,11 @@ struct memory_amount {
 
 namespace slots {
 
-/// What an argument means, as far as that is the same for all slots. The table of a class refuses
-/// null by it, validation checks more, and the layer that hides devices translates `device` and
-/// `side`.
+/// The role of an argument: the part of its meaning that is the same in all slots. By the role, the
+/// table of a class refuses null, validation checks more, and the layer that hides devices
+/// translates `device` and `side`.
 enum class role : uint8_t {
-  value,    // something else: only code that knows the slot can check it
+  value,    // anything else: only code that knows the slot can check it
   needed,   // a pointer that is not null; otherwise as `value`
   device,   // a device index from 0 to count - 1
   side,     // a device index or OUTBACK_HOST
@@ -44,16 +44,16 @@ enum class role : uint8_t {
   handle,   // a handle of the device that the call names; not null
   or_null,  // the same, but null is allowed and means the default stream
   of_any,   // a handle of any device; not null
-  ends,     // a handle of the device that the call names, which is gone after the call
+  ends,     // a handle of the device that the call names; the call ends it
 };
 
-/// An argument of a slot after `self`.
+/// One argument of a slot. `self` is not among the arguments.
 struct argument {
   const char* name;  // as in outback/runtime.h
   role is;
 };
 
-/// Whether the slot writes to what the argument points to.
+/// Whether the slot writes through the argument, which is a pointer.
 constexpr bool is_output(role r) {
   return r == role::output || r == role::makes;
 }
@@ -76,14 +76,14 @@ OUTBACK_ROLE(ends)
 inline constexpr argument device{"device", role::device};
 inline constexpr argument peer{"peer", role::device};
 
-/// The arguments of a slot, which may have none.
+/// Returns the arguments as an array, which may be empty.
 template <class... Arguments>
 constexpr std::array<argument, sizeof...(Arguments)> list_of(Arguments... arguments) {
   return {arguments...};
 }
 
-/// What messages call a type of handle; null for a type that is no handle. A new type of handle
-/// needs its line here.
+/// The name of a handle type in messages; null for a type that is not a handle. Add a line here for
+/// a new handle type.
 template <class Handle>
 inline constexpr const char* handle_name = nullptr;
 template <>
@@ -115,14 +115,16 @@ consteval bool suits(role is) {
   }
 }
 
-/// Whether the member's parameters are the arguments that are no outputs, and each role suits.
+/// Whether the member's parameters match the slot's inputs (all arguments but the outputs), and
+/// each role suits its argument.
 template <class Owner, class... Args, class Result, class... Parameters, std::size_t N>
 consteval bool row_fits(outback_status (*Owner::*)(void*, Args...), Result (*)(Parameters...),
                         [[maybe_unused]] const std::array<argument, N>& arguments) {
   if constexpr (sizeof...(Args) != N || sizeof...(Parameters) > N) {
     return false;
   } else {
-    // How a member takes what the slot has: a struct that is behind a pointer, by reference.
+    // The parameter types of the member: as in the slot, but a pointer to a struct becomes a
+    // reference.
     using given = std::tuple<std::conditional_t<std::is_same_v<Args, const outback_ipc_handle*>,
                                                 const outback_ipc_handle&, Args>...>;
     bool fits = true;
@@ -139,14 +141,14 @@ consteval bool row_fits(outback_status (*Owner::*)(void*, Args...), Result (*)(P
   }
 }
 
-/// Whether a member's result says if the work is done, with OUTBACK_NOT_READY for no.
+/// Whether a member's result says if work is done. "Not done" becomes OUTBACK_NOT_READY.
 template <class Result, class... Parameters>
 consteval bool tells_done(Result (*)(Parameters...), std::size_t arguments) {
   return std::is_constructible_v<Result, std::nullopt_t> ||
          (std::is_same_v<Result, bool> && arguments == sizeof...(Parameters));
 }
 
-// One type for each slot, which carries everything that the list says of it.
+// One type for each slot, with everything that the list says about the slot.
 #define OUTBACK_X(group, slot, id, result, parameters, ...)                                \
   struct id {                                                                              \
     using owner = outback_##group;                                                         \
@@ -193,7 +195,8 @@ struct pack {
   }
 };
 
-/// What the list says of a group, by its struct; of outback_runtime: the required slots.
+/// The facts that the list states about a group. The parameter is the group's struct, or
+/// outback_runtime for the required slots.
 template <class Owner>
 struct group {
   static_assert(std::is_same_v<Owner, outback_runtime>);
@@ -219,8 +222,8 @@ OUTBACK_GROUPS(OUTBACK_OF_GROUP)
 #undef OUTBACK_OF_GROUP
 #undef OUTBACK_X
 
-/// Whether the slot was appended to its group after that had been introduced: it may be absent in a
-/// table that has the group.
+/// Whether the slot was appended to its group in a later version. A table that has the group may
+/// lack such a slot.
 template <class Slot>
 inline constexpr bool is_appended =
     Slot::offset >=
@@ -245,8 +248,8 @@ constexpr void for_each_slot(Visit&& visit) {
   for_each_group([&](auto of) { decltype(of)::all::apply(each); });
 }
 
-/// Returns the slot's function in `table`, null if the table does not have it. `table` must be as
-/// large as this header's version: see `complete_table`.
+/// Returns the slot's function in `table`, null if the table does not have the slot. `table` must
+/// have all members of this header's version: see `complete_table`.
 template <class Slot>
 auto function_in(const outback_runtime& table) {
   if constexpr (Slot::is_required) {
@@ -260,7 +263,7 @@ auto function_in(const outback_runtime& table) {
 template <class First, class... Rest>
 using tuple_of_rest = std::tuple<Rest...>;
 #define OUTBACK_X(id, ...) , outback_##id
-/// One struct of each group.
+/// A tuple with one struct for each group.
 using group_structs = tuple_of_rest<void OUTBACK_GROUPS(OUTBACK_X)>;
 #undef OUTBACK_X
 #define OUTBACK_X(id, ...) +1  // NOLINT(bugprone-macro-parentheses): a sum of them

@@ -9,7 +9,7 @@
 
 namespace outback::detail {
 
-/// U+FFFD, the replacement character: what stands for a byte that is no part of valid UTF-8.
+/// U+FFFD, the replacement character. It stands for a byte that is not part of valid UTF-8.
 inline constexpr uint32_t no_character = 0xfffd;
 
 /// Removes the first character from `text`, which must not be empty, and returns its code point. If
@@ -18,7 +18,7 @@ inline constexpr uint32_t no_character = 0xfffd;
 inline uint32_t take_character(std::string_view& text) {
   const auto byte = [&](std::size_t i) { return uint32_t(static_cast<unsigned char>(text[i])); };
   const uint32_t first = byte(0);
-  // How many bytes the character has, as its first byte says.
+  // How many bytes the character has, according to its first byte.
   const std::size_t size = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
   uint32_t code = size == 1 ? first : first & (0xffu >> (size + 1));
   bool valid = size == 1 || (first >= 0xc2 && first <= 0xf4 && text.size() >= size);
@@ -33,8 +33,8 @@ inline uint32_t take_character(std::string_view& text) {
   return valid ? code : no_character;
 }
 
-/// Removes the first character as `take_character` does, and returns its bytes; "" if it is a byte
-/// that is no part of valid UTF-8.
+/// Removes the first character as `take_character` does, and returns its bytes; "" if `text` does
+/// not begin with a valid character.
 inline std::string_view take_bytes(std::string_view& text) {
   const std::string_view rest = text;
   const uint32_t character = take_character(text);
@@ -42,9 +42,9 @@ inline std::string_view take_bytes(std::string_view& text) {
   return rest.substr(0, character == no_character && size == 1 ? 0 : size);
 }
 
-/// Returns `text` in one line and as valid UTF-8: every control character and every byte that is no
-/// part of UTF-8 becomes \xHH. Error messages need it, since Python cannot make an exception of
-/// text that is not UTF-8.
+/// Returns `text` in one line and as valid UTF-8: every control character and every byte that is
+/// not part of valid UTF-8 becomes \xHH. Error messages need this, since Python cannot make an
+/// exception from text that is not UTF-8.
 inline std::string printable(std::string_view text) {
   constexpr char digits[] = "0123456789abcdef";
   std::string out;

@@ -1,13 +1,13 @@
 // Reads environment variables, for the runtimes, the layers, the torch half and the runtime suite.
-// Outback's C++ reads all its variables here, so that they follow the same rules.
+// All of Outback's C++ reads its variables here, so that all variables follow the same rules.
 //
-// It is a header without a library and lies beside the contract, because the contract's headers are
-// all that its users have in common: runtimes and layers see no torch, and a runtime links none of
-// the others.
+// It is a header without a library and lies beside the contract, because its users share only the
+// contract's headers: runtimes and layers see no torch, and a runtime links neither layers nor
+// torch half.
 //
 //   Set        A function returns nullopt, which means the default, if its variable is not set or
-//              is empty. (`raw_variable` tells the two apart: an empty list of devices means no
-//              device.)
+//              is empty. (`raw_variable` tells "not set" from "empty": an empty list of devices
+//              means no device.)
 //   Flags      0 or 1, and nothing else.
 //   Numbers    Decimal digits only: no sign, no space, nothing after the digits.
 //   Sizes      Bytes: a number above 0, which K, M or G (powers of 1024) may follow.
@@ -17,8 +17,8 @@
 //              "OUTBACK_VALIDATE=yes: expected 0 or 1".
 //   Rights     In a program with other rights than its user (setuid, setgid, capabilities) all
 //              variables count as not set: the user must not choose what such a program loads,
-//              where it writes, or how it fails. secure_getenv does that.
-//   Threads    As getenv: no thread may change the environment at the same time.
+//              where it writes, or how it fails. secure_getenv implements this rule.
+//   Threads As with getenv, no thread may change the environment at the same time.
 #pragma once
 
 #include <charconv>
@@ -37,7 +37,7 @@
 namespace outback::detail {
 
 /// Returns `printable` of the first 400 bytes of `text`, with "..." if there are more. A value may
-/// be of any length, and the part of the message that follows it must stay in sight.
+/// have any length, and a reader must still see the part of the message that follows the value.
 inline std::string shown(std::string_view text) {
   constexpr std::size_t most = 400;
   return printable(text.substr(0, most)) + (text.size() > most ? "..." : "");
@@ -49,7 +49,7 @@ inline std::string shown(std::string_view text) {
   throw invalid_argument(std::string(name) + "=" + shown(value) + ": " + std::string(why));
 }
 
-/// Returns the value as it is, which may be ""; nullopt if the variable is not set.
+/// Returns the unchanged value, which may be ""; nullopt if the variable is not set.
 inline std::optional<std::string> raw_variable(const char* name) {
   const char* const value = ::secure_getenv(name);
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
@@ -62,15 +62,17 @@ inline std::optional<std::string> variable(const char* name) {
   return value;
 }
 
-/// Returns the value of a variable that a driver reads too, such as CUDA_VISIBLE_DEVICES. It uses
-/// getenv, as the driver does, so that both always see the same value. Do not use it for a variable
-/// that names a file or a library: a program with other rights than its user would trust the user.
+/// Returns the value of a variable that a driver reads too, such as CUDA_VISIBLE_DEVICES. Uses
+/// getenv, as the driver does, so that Outback and the driver always see the same value. Do not use
+/// it for a variable that names a file or a library: a program with other rights than its user must
+/// not let the user choose such a file.
 inline std::optional<std::string> variable_of_driver(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-/// Returns the value of a flag. `expected` replaces "0 or 1" in the message, to say what they mean.
+/// Returns the value of a flag. `expected` replaces "0 or 1" in the message, to explain the two
+/// values.
 inline std::optional<bool> flag_variable(const char* name, const char* expected = "0 or 1") {
   const std::optional<std::string> value = variable(name);
   if (!value) return std::nullopt;
@@ -80,11 +82,11 @@ inline std::optional<bool> flag_variable(const char* name, const char* expected 
   return *value == "1";
 }
 
-/// Returns the number if all of `text` is one, otherwise nullopt. Throws nothing.
+/// Returns the number if the whole of `text` is a number, otherwise nullopt. Throws nothing.
 inline std::optional<uint64_t> number_in(std::string_view text) {
   uint64_t number = 0;
   const char* const end = text.data() + text.size();
-  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): from_chars is given the end
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): from_chars gets the end
   const auto [stopped, error] = std::from_chars(text.data(), end, number);
   return error == std::errc() && stopped == end ? std::optional(number) : std::nullopt;
 }
@@ -107,7 +109,7 @@ inline std::optional<uint64_t> number_variable(
 inline std::optional<uint64_t> size_variable(const char* name) {
   const std::optional<std::string> value = variable(name);
   if (!value) return std::nullopt;
-  // The position of the letter, modulo 3, says how many times 1024 it stands for.
+  // The position of the letter, modulo 3, plus 1 is the power of 1024 that the letter stands for.
   constexpr std::string_view letters = "KMGkmg";
   const std::size_t letter = letters.find(value->back());
   const bool has_unit = letter != std::string_view::npos;
@@ -125,7 +127,7 @@ inline std::optional<uint64_t> size_variable(const char* name) {
   return *number << shift;
 }
 
-/// Returns the index, from 0, of the value in `names`. Any other value is refused.
+/// Returns the index, from 0, of the value in `names`. Refuses a value that is not in `names`.
 inline std::optional<std::size_t> choice_variable(const char* name,
                                                   std::initializer_list<std::string_view> names) {
   const std::optional<std::string> value = variable(name);

@@ -27,32 +27,33 @@ namespace outback::kernels {
 /// The same type as torch::autograd::variable_list.
 using variable_list = std::vector<at::Tensor>;
 
-/// What a formula uses to keep values from the forward call for the backward call. The members are
-/// those of torch::autograd::AutogradContext, and each does what the member of that name does. It
-/// exists because that class's header takes the compiler two seconds. It is valid only during the
-/// call that gets it.
+/// A formula uses it to keep values from the forward call for the backward call. Its members are
+/// members of torch::autograd::AutogradContext, and each does the same as there. The class exists
+/// because the header of AutogradContext takes the compiler two seconds. An object is valid only
+/// during the call that gets it.
 class autograd_context {
  public:
-  /// Borrows `context`. Outback makes these objects, kernels do not.
+  /// Borrows `context`. Only Outback makes these objects.
   explicit autograd_context(torch::autograd::AutogradContext& context);
   autograd_context(const autograd_context&) = delete;
   autograd_context& operator=(const autograd_context&) = delete;
 
-  /// Values for `backward` that are no tensors. A reference to the member of torch's context.
+  /// Values for `backward` that are not tensors. Refers to the member of torch's context.
   ska::flat_hash_map<std::string, at::IValue>& saved_data;
 
-  /// Saves tensors, arguments and results, for `backward`. At most once, in `setup_context`.
+  /// Saves tensors (arguments and results) for `backward`. Call it at most once, in
+  /// `setup_context`.
   void save_for_backward(variable_list to_save);
-  /// Returns the saved tensors, in `backward`. Throws c10::Error if one of them was modified in
-  /// place after it was saved.
+  /// Returns the saved tensors. Call it in `backward`. Throws c10::Error if a tensor was modified
+  /// in place after it was saved.
   variable_list get_saved_variables() const;
-  /// Says which results have no gradient. At most once, in `setup_context`.
+  /// Says which results have no gradient. Call it at most once, in `setup_context`.
   void mark_non_differentiable(const variable_list& outputs);
   /// Says what `backward` gets for a result without a gradient: a tensor of zeros if `value` is
   /// true, which is the default, otherwise an undefined tensor.
   void set_materialize_grads(bool value);
   /// Returns whether a gradient is needed. `tensor` is the index, from 0, among the defined tensors
-  /// of the arguments; each tensor of a list counts, arguments that are no tensors do not.
+  /// of the arguments. Each tensor in a list counts. Arguments that are not tensors do not count.
   bool needs_input_grad(size_t tensor) const;
 
  private:
@@ -61,7 +62,7 @@ class autograd_context {
 
 namespace detail {
 
-/// Converts to a pointer to either context, whichever the formula's functions take.
+/// Converts to a pointer to either context, whichever one the formula's functions take.
 class context_argument {
  public:
   explicit context_argument(autograd_context& ours, torch::autograd::AutogradContext& torchs)
@@ -74,16 +75,16 @@ class context_argument {
   torch::autograd::AutogradContext& torchs_;
 };
 
-/// A derivative without the types of its operator. Lives until the process ends: graphs of autograd
-/// keep its address.
+/// A derivative without the types of its operator. It lives until the process ends, because
+/// autograd graphs keep its address.
 struct formula {
   const char* name;  // the formula's C++ type, for error messages and profiles
   variable_list (*backward)(context_argument context, const variable_list& grads);
 };
 
-/// The arguments of one call that may get a gradient: every tensor, and every tensor of a list.
-/// Each argument takes a place among the gradients that `backward` must return; a list takes one
-/// for each of its tensors.
+/// The arguments of one call that may get a gradient: every tensor, and every tensor in a list.
+/// Each argument takes a place among the gradients that `backward` must return; a list takes a
+/// place for each of its tensors.
 class autograd_inputs {
  public:
   void add(const at::Tensor& tensor) { add_place(tensor); }
@@ -91,7 +92,7 @@ class autograd_inputs {
   void add(at::TensorList tensors) {
     for (const at::Tensor& tensor : tensors) add_place(tensor);
   }
-  /// An argument that is no tensor still takes a place among the gradients.
+  /// An argument that is not a tensor still takes a place among the gradients.
   template <class Argument>
   void add(const Argument& /*no tensor*/) {
     add_place({});
@@ -111,8 +112,8 @@ class autograd_inputs {
 
 /// Runs `forward` and returns its results as the outputs of a torch::autograd::Function whose
 /// derivative is `derivative`. Autograd records nothing if grad mode is off or no input requires a
-/// gradient. It is no template, because such a Function takes the compiler five seconds. `forward`
-/// is borrowed for the call.
+/// gradient. It is not a template, because such a Function takes the compiler five seconds.
+/// `forward` is borrowed for the call.
 variable_list run_with_derivative(const formula& derivative, const autograd_inputs& inputs,
                                   c10::function_ref<variable_list(context_argument)> forward);
 
@@ -123,7 +124,7 @@ struct autograd_kernel;
 
 template <class Formula, auto* function, class Result, class... Arguments>
 struct autograd_kernel<Formula, function, Result(Arguments...)> {
-  /// The kernel that is registered. A call records one node of the autograd graph, if a gradient
+  /// The kernel that is registered. A call records one node in the autograd graph, if a gradient
   /// may be needed.
   static Result run(Arguments... arguments) {
     static const formula derivative = {c10::demangle_type<Formula>(),
@@ -140,7 +141,7 @@ struct autograd_kernel<Formula, function, Result(Arguments...)> {
   }
 
  private:
-  // Calls the operator once more, with the keys of autograd excluded, so that the device's kernel
+  // Calls the operator again with autograd's dispatch keys excluded, so that the device's kernel
   // runs.
   static Result below_autograd(const std::remove_reference_t<Arguments>&... arguments) {
     const at::AutoDispatchBelowADInplaceOrView guard;
@@ -158,7 +159,7 @@ struct autograd_kernel<Formula, function, Result(Arguments...)> {
     }
   }
 
-  // The way back, with the tensors that autograd has connected to the graph.
+  // Undoes `outputs_of`, with the tensors that autograd has connected to the graph.
   static Result result_of(variable_list outputs) {
     if constexpr (std::is_same_v<Result, at::Tensor>) {
       return std::move(outputs[0]);
@@ -190,13 +191,13 @@ struct autograd_kernel<Formula, function, Result(Arguments...)> {
 /// A formula may also take torch::autograd::AutogradContext itself, if it includes that class's
 /// header (torch/csrc/autograd/custom_function.h).
 ///
-/// A call first runs the kernel below autograd: that of the device, that of Meta, or whichever is
-/// next. Then `setup_context` saves what the derivative needs, as in
-/// torch.library.register_autograd: it gets the arguments and the result, which is a tuple if the
-/// operator has several results. `backward` gets a gradient for every result and returns a gradient
-/// for every argument, and for every tensor of a list; for an argument that is no tensor it returns
-/// an undefined tensor, and undefined tensors at the end may be left out. If it returns another
-/// number of gradients, the backward pass throws c10::Error.
+/// A call first runs the kernel below autograd: the device's kernel, the Meta kernel, or whichever
+/// kernel is next. Then `setup_context` saves what the derivative needs, as in
+/// torch.library.register_autograd: `setup_context` gets the arguments and the result, which is a
+/// tuple if the operator has several results. `backward` gets a gradient for every result and
+/// returns a gradient for every argument, and for every tensor in a list. For an argument that is
+/// not a tensor it returns an undefined tensor. It may leave out undefined tensors at the end. If
+/// it returns another number of gradients, the backward pass throws c10::Error.
 ///
 /// If `backward` calls differentiable operators only, it is differentiable itself. Both functions
 /// run with grad mode on or off as the caller has it, perhaps on a thread of PyTorch's autograd

@@ -1,23 +1,23 @@
-// The runtime's table, for a kernel that calls slots itself, and the conversion of their statuses
-// to exceptions.
+// The runtime's table, for a kernel that calls slots itself, and the conversion of a slot's status
+// to an exception.
 #pragma once
 
 #include "outback/runtime.h"
 
 namespace outback::kernels {
 
-/// Returns the table of the registered backend, with the layers over it that the environment asks
-/// for. So its slots take torch's device indices, and calls are checked and traced as all others
-/// are. An absent group is null. The table is valid until the process ends, and its slots may be
-/// called from any thread.
+/// Returns the table of the registered backend, including the layers that the environment asks for.
+/// So its slots take torch's device indices, and calls are checked and traced like all others. An
+/// absent group is null. The table is valid until the process ends, and its slots may be called
+/// from any thread.
 ///
 /// Throws c10::Error if no backend is registered, or if these kernels and the backend were compiled
 /// with Outbacks whose interfaces for kernels differ.
 const outback_runtime& runtime();
 
 /// Throws if `status` is not OUTBACK_OK; the text has `slot`, the name of the slot that returned
-/// it, and the driver's words. Call it on the thread that called the slot, before that thread calls
-/// another one: last_error belongs to a thread. It throws, in C++ and in Python, for
+/// `status`, and the driver's words. Call it on the thread that called the slot, before that thread
+/// calls another slot: each thread has its own last_error. The exceptions in C++ and in Python are:
 ///   OUTBACK_OUT_OF_MEMORY     c10::OutOfMemoryError     torch.OutOfMemoryError
 ///   OUTBACK_UNSUPPORTED       c10::NotImplementedError  NotImplementedError
 ///   OUTBACK_INVALID_ARGUMENT  c10::Error                RuntimeError

@@ -1,6 +1,6 @@
-// The stream on which a native kernel launches its work, so that the work runs in the order of
-// everything else on the device. Every kernel that a vendor writes by hand needs it; `elementwise`
-// (outback/kernels/elementwise.h) passes one to its kernel.
+// The stream on which a native kernel launches its work, so that the work runs in order with all
+// other work on the device. Every kernel that a vendor writes by hand needs such a stream;
+// `elementwise` (outback/kernels/elementwise.h) passes one to its kernel.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -10,38 +10,38 @@
 
 namespace outback::kernels {
 
-/// The calling thread's current stream on one device, for as long as a kernel enqueues work there.
-/// Until this object is destroyed, that device is the thread's current device; then the former one
-/// is again.
+/// The calling thread's current stream on one device, while a kernel enqueues work there. As long
+/// as this object lives, that device is the thread's current device; the destructor restores the
+/// former device.
 ///
 ///   kernel_stream stream(out.device());
 ///   acme_launch(stream.handle(), ...);  // returns before it is done
 ///
-/// The destructor reports to Outback that the stream has work: from then on copies to the CPU, and
-/// operators that run in place on the CPU's kernels, wait for that work. Use the object on the
-/// thread that made it and destroy it before the kernel returns. It does not own the stream.
+/// The destructor reports to Outback that the stream has work. From then on, copies to the CPU and
+/// operators that run the CPU's kernels in place wait for that work. Use the object on the thread
+/// that made it and destroy it before the kernel returns. The object does not own the stream.
 class kernel_stream {
  public:
   /// `device` is a device of this backend with an index, such as that of a tensor. Throws
   /// c10::Error for a device of another type, and if no backend is registered.
   explicit kernel_stream(c10::Device device);
-  /// Does `mark_launched` unless `wait` was called and `handle` was not called since. Restores the
-  /// current device. Does not wait for the work.
+  /// Calls `mark_launched`, unless `wait` was called and `handle` was not called afterwards.
+  /// Restores the current device. Does not wait for the work.
   ~kernel_stream();
   kernel_stream(const kernel_stream&) = delete;
   kernel_stream& operator=(const kernel_stream&) = delete;
 
   c10::Device device() const { return stream_.device(); }
 
-  /// Returns the runtime's handle of the stream, to launch on: what slots take. Null means the
-  /// device's default stream. The handle is valid until the process ends.
+  /// Returns the runtime's handle of the stream, which slots take. Null means the device's default
+  /// stream. The handle is valid until the process ends.
   outback_stream handle() {
     has_work_ = true;
     return handle_;
   }
 
-  /// Reports the work that was enqueued so far, as the destructor does. Call it before you call an
-  /// operator that uses the results of that work while this object still exists.
+  /// Reports the work that was enqueued so far, as the destructor does. Call it if, while this
+  /// object exists, you call an operator that uses the results of that work.
   void mark_launched();
 
   /// Waits until all work on the stream is done. Call it first in a kernel that computes on the

@@ -14,10 +14,11 @@
 //   }
 //
 // `impl` takes the arguments of `meta`, then the outputs. The outputs have memory on the device and
-// need not be contiguous. If `meta` returns values that it has computed (`meta_return_ty`, in a few
-// operators), they come first. <ATen/ops/mm_native.h> shows the signature of PyTorch's own kernels.
-// If the class is a TensorIterator (add, exp and other elementwise operators), `impl` only calls
-// `run_loops(*this, ...)` of outback/kernels/elementwise.h.
+// need not be contiguous. In a few operators `meta` returns values that it has computed
+// (`meta_return_ty`); `impl` takes these values before the arguments. <ATen/ops/mm_native.h> shows
+// the signature of PyTorch's own kernels. If the class is a TensorIterator (add, exp and other
+// elementwise operators), `impl` only calls `run_loops(*this, ...)` of
+// outback/kernels/elementwise.h.
 //
 // Register every variant that the operator has: functional, out= and in place. Outback serves a
 // variant that you leave out, with the CPU's kernel. PyTorch already has the shape function that
@@ -47,21 +48,22 @@ namespace detail {
 /// The three kinds of overloads of a structured operator: mm, mm.out, mm_.
 enum class overload_kind { functional, out, inplace };
 
-/// The outputs of one call, of which `meta` says shape, strides and dtype. It does what torch's
-/// code generator (torchgen/dest/register_dispatch_key.py) writes for the CPU and CUDA.
+/// The outputs of one call. `meta` sets their shapes, strides and dtypes. The class does the same
+/// as the code that torchgen (torchgen/dest/register_dispatch_key.py) generates for the CPU and
+/// CUDA.
 class structured_outputs {
  public:
   structured_outputs(overload_kind kind, size_t count)
       : kind_(kind), outputs_(count), proxies_(count) {}
 
-  /// Keeps an output that the caller passed: `out`, or `self` of an in-place operator. Before
-  /// `meta`.
+  /// Keeps an output that the caller passed: `out`, or `self` of an in-place operator. Call it
+  /// before `meta`.
   void bring(size_t index, const at::Tensor& output) { outputs_[index] = output; }
 
-  /// Called by `meta`, once for each output. A functional output is allocated; an out= output is
-  /// checked and resized; that of an in-place operator is only checked. Makes the output's device
-  /// the current one. With `exact_strides` the kernel gets exactly these strides, if necessary in a
-  /// temporary. An empty `stride` means contiguous, or the memory format of `options`. Throws
+  /// `meta` calls this once for each output. It allocates a functional output, checks and resizes
+  /// an out= output, and only checks the output of an in-place operator. Makes the output's device
+  /// the current device. With `exact_strides` the kernel gets exactly these strides, if necessary
+  /// in a temporary. An empty `stride` means contiguous, or the memory format of `options`. Throws
   /// c10::Error for a wrong dtype or device, and for a wrong size in place.
   void set(size_t index, at::IntArrayRef size, at::IntArrayRef stride,
            const at::TensorOptions& options, bool exact_strides);
@@ -71,24 +73,24 @@ class structured_outputs {
     return proxies_[index].defined() ? proxies_[index] : outputs_[index];
   }
 
-  /// After `impl`: copies temporaries to the outputs, in stream order.
+  /// Copies temporaries to the outputs, in stream order. Call it after `impl`.
   void finish();
 
-  /// Hands a functional output over, once.
+  /// Moves a functional output out. Call it once for each output.
   at::Tensor take(size_t index) { return std::move(outputs_[index]); }
 
  private:
   overload_kind kind_;
   c10::SmallVector<at::Tensor, 2> outputs_;
-  c10::SmallVector<at::Tensor, 2> proxies_;  // the temporaries; undefined for outputs without one
+  c10::SmallVector<at::Tensor, 2> proxies_;  // the temporaries; undefined if not needed
   c10::OptionalDeviceGuard guard_;           // restores the current device after the call
 };
 
-/// Throws c10::Error unless `tensor` is on the device `common`; the first tensor sets `common`. An
-/// undefined tensor is ignored. `name` is the operator's name in the text.
+/// Throws c10::Error unless `tensor` is on the device `common`; the first tensor sets `common`.
+/// Ignores an undefined tensor. `name` is the operator's name in the text.
 void check_device(std::optional<c10::Device>& common, const at::Tensor& tensor, const char* name);
 
-/// The same for an argument of any type: checks all tensors in it.
+/// Does the same for an argument of any type: checks all tensors in the argument.
 template <class Argument>
 void check_devices(std::optional<c10::Device>& common, const Argument& argument, const char* name) {
   if constexpr (std::is_same_v<Argument, at::Tensor>) {
@@ -101,7 +103,7 @@ void check_devices(std::optional<c10::Device>& common, const Argument& argument,
 }
 
 /// Converts an argument of the operator to the type that `meta` and `impl` take: symbolic sizes
-/// become numbers, and an optional tensor that is undefined becomes an absent one.
+/// become numbers, and an undefined optional tensor becomes nullopt.
 template <class Argument>
 decltype(auto) as_meta_argument(const Argument& argument) {
   if constexpr (std::is_same_v<Argument, std::optional<at::Tensor>>) {
@@ -136,7 +138,8 @@ inline constexpr size_t outputs_of = 1;
 template <class... Parts>
 inline constexpr size_t outputs_of<std::tuple<Parts...>> = sizeof...(Parts);
 
-/// Whether the operator returns new tensors; the other variants return references to arguments.
+/// Whether the operator returns new tensors. The other variants return references to their
+/// arguments.
 template <class Result>
 inline constexpr bool is_functional = !std::is_reference_v<Result>;
 template <class First, class... More>
@@ -145,7 +148,7 @@ inline constexpr bool is_functional<std::tuple<First, More...>> = !std::is_refer
 }  // namespace detail
 
 /// The kernel of one variant: `run` has the signature of the operator `Operator`, such as
-/// at::_ops::mm. Use it if you register kernels in another way than by `impl_structured`.
+/// at::_ops::mm. Use it if you do not register your kernels with `impl_structured`.
 template <class Kernel, class Operator, class Signature = typename Operator::schema>
 struct structured_kernel;
 
@@ -157,23 +160,25 @@ struct structured_kernel<Kernel, Operator, Result(Arguments...)> {
   }
 
  private:
-  // What the variants have in common: `meta` takes the inputs, and out= takes the outputs after
-  // them.
+  // The number of inputs is the same for all variants: `meta` takes only the inputs, and out= takes
+  // the outputs after them.
   static constexpr size_t inputs = detail::arity_of<decltype(&Kernel::meta)>;
   static constexpr size_t outputs = detail::outputs_of<Result>;
   static constexpr detail::overload_kind kind =
       detail::is_functional<Result>    ? detail::overload_kind::functional
       : sizeof...(Arguments) == inputs ? detail::overload_kind::inplace
                                        : detail::overload_kind::out;
-  // A mistake here is an operator that does not belong to the class: at::_ops::mul with
+  // Fails for an operator that does not belong to the class, such as at::_ops::mul with
   // structured_mm.
   static_assert(sizeof...(Arguments) == inputs + (kind == detail::overload_kind::out ? outputs : 0),
                 "not a variant of the kernel's operator");
 
-  // The index of the first output among the arguments: behind the inputs for out=, 0 for `self`.
+  // The index of the first output among the arguments: after the inputs for out=, 0 (`self`) in
+  // place.
   static constexpr size_t first_output = kind == detail::overload_kind::out ? inputs : 0;
 
-  // One call, from the device check to the result. `passed` are references to the arguments.
+  // Makes one call, from the device check to the result. `passed` holds references to the
+  // arguments.
   template <class Passed, size_t... input, size_t... output>
   static Result run_on(const Passed& passed, std::index_sequence<input...>,
                        std::index_sequence<output...>) {
@@ -199,8 +204,8 @@ struct structured_kernel<Kernel, Operator, Result(Arguments...)> {
     }
   }
 
-  // Calls `meta`, then `impl` with what `meta` returned, the inputs and the outputs. `meta` has set
-  // all outputs when it returns.
+  // Calls `meta`, which sets all outputs, then calls `impl` with the result of `meta`, the inputs
+  // and the outputs.
   template <class... Passed>
   static void run_kernel(detail::with_outputs<Kernel, detail::structured_outputs>& kernel,
                          const Passed&... passed) {
@@ -224,11 +229,11 @@ struct structured_kernel<Kernel, Operator, Result(Arguments...)> {
 ///
 /// Each call of the operator makes its own `Kernel`, without arguments, on the calling thread, and
 /// runs `meta` and `impl` there. While `impl` runs, the device of the outputs is the current
-/// device. Calls throw what `meta` and `impl` throw, and c10::Error if tensors are on several
-/// devices or an output has the wrong dtype, device or size.
+/// device. Calls pass on exceptions of `meta` and `impl`, and throw c10::Error if tensors are on
+/// several devices or an output has the wrong dtype, device or size.
 template <class Kernel, class... Operators>
 void impl_structured(torch::Library& library) {
-  // The overload's name is a part of the name in the registration: "mm", "mm.out".
+  // The name in the registration includes the overload's name: "mm", "mm.out".
   const auto impl = [&library]<class Operator>(std::type_identity<Operator>) {
     std::string name = Operator::name;
     if (*Operator::overload_name != '\0') name += std::string(".") + Operator::overload_name;

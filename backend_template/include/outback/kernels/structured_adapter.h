@@ -1,5 +1,5 @@
-// The class that puts outputs under one of PyTorch's structured kernels: for structured.h, and for
-// Outback's own operators.
+// The class that gives one of PyTorch's structured kernels a place for its outputs. structured.h
+// and Outback's own operators use it.
 #pragma once
 
 #include <ATen/TensorMeta.h>
@@ -16,10 +16,10 @@ struct TensorIteratorBase;
 
 namespace outback::kernels::detail {
 
-/// `Kernel` with a place for its outputs: overrides the functions of at::impl::MetaBase by which
-/// `meta` sets an output. `Outputs` has `set(index, size, stride, options, exact_strides)`, and
-/// `at(index)`, the tensor that the kernel writes. torch up to 2.12 passes dimension names too;
-/// they are `More`.
+/// `Kernel` with a place for its outputs: overrides the functions of at::impl::MetaBase that `meta`
+/// calls to set an output. `Outputs` has `set(index, size, stride, options, exact_strides)`, and
+/// `at(index)`, which returns the tensor that the kernel writes. `More` is the type of the
+/// dimension names that torch up to 2.12 passes too.
 template <class Kernel, class Outputs,
           class Method = decltype(&at::impl::MetaBase::set_output_raw_strided)>
 class with_outputs;
@@ -35,23 +35,23 @@ class with_outputs<Kernel, Outputs,
       : outputs(std::forward<Arguments>(arguments)...) {}
   with_outputs(const with_outputs&) = delete;
   with_outputs& operator=(const with_outputs&) = delete;
-  // A TensorIterator's is long: once for each kernel, and not in each of the three places that call
-  // it.
+  // Not inlined: the destructor of a TensorIterator is long, and three places call it in each
+  // kernel.
   C10_NOINLINE ~with_outputs() override {}  // NOLINT(modernize-use-equals-default)
 
-  /// For kernels that need exactly these strides.
+  /// `meta` calls this for kernels that need exactly these strides.
   void set_output_strided(int64_t index, at::IntArrayRef size, at::IntArrayRef stride,
                           at::TensorOptions options, More... more) override {
     set(index, size, stride, options, true, more...);
   }
 
-  /// For kernels that can write any strides.
+  /// `meta` calls this for kernels that can write any strides.
   void set_output_raw_strided(int64_t index, at::IntArrayRef size, at::IntArrayRef stride,
                               at::TensorOptions options, More... more) override {
     set(index, size, stride, options, false, more...);
   }
 
-  /// By which `meta` and TensorIterator look at an output.
+  /// `meta` and TensorIterator call this to look at an output.
   const at::Tensor& maybe_get_output(int64_t index) override {
     return outputs.at(static_cast<size_t>(index));
   }
@@ -63,7 +63,8 @@ class with_outputs<Kernel, Outputs,
            bool exact_strides, More... more) {
     outputs.set(static_cast<size_t>(index), size, stride, options, exact_strides);
     if constexpr (std::is_base_of_v<at::TensorIteratorBase, Kernel>) {
-      Kernel::set_output_raw_strided(index, size, stride, options, more...);  // it has its own list
+      // The iterator keeps its own list of outputs.
+      Kernel::set_output_raw_strided(index, size, stride, options, more...);
     }
   }
 };
