@@ -1,9 +1,10 @@
-// Checks what a slot answered with OUTBACK_OK: can it be true? Read it if you call a table that
-// somebody else compiled; the torch half, the validation layer and the runtime suite do. No torch.
+// Checks whether the outputs of a slot that returned OUTBACK_OK can be true. Read this if you call
+// a table that somebody else compiled, as the torch half, the validation layer and the runtime
+// suite do. No torch.
 //
-// Each function returns "" if the answer can be true. Otherwise it returns the end of a sentence
-// that begins with "the runtime is wrong: it". The functions call no slot, do not access the memory
-// that an answer names, may be called from any thread, and throw std::bad_alloc only.
+// Each check returns "" if the outputs can be true. Otherwise it returns the end of a sentence that
+// begins with "the runtime is wrong: it". The functions call no slot, do not access the memory that
+// an output names, may be called from any thread, and throw only std::bad_alloc.
 #pragma once
 
 #include <sys/mman.h>
@@ -23,12 +24,12 @@
 
 namespace outback {
 
-/// In bytes: the smallest outback_device_info.alignment that the contract allows, and the alignment
-/// that pinned memory has at least.
+/// In bytes: the smallest outback_device_info.alignment that the contract allows, and the smallest
+/// alignment of pinned memory.
 inline constexpr uint32_t least_alignment = 64;
 
-/// Returns `text` with U+FFFD in place of each byte that is no part of valid UTF-8, so that Python
-/// accepts it. For texts of last_error.
+/// Returns `text`, which last_error returned, with U+FFFD in place of each byte that is not part of
+/// valid UTF-8, so that Python accepts the text.
 inline std::string as_utf8(std::string_view text) {
   std::string valid;
   valid.reserve(text.size());
@@ -48,8 +49,8 @@ inline std::string hex_text(uint64_t number) {
   return text;
 }
 
-/// Checks a text in a struct that the runtime filled: it must end within `field` and must be UTF-8.
-/// `name` is the name of the member in the message, which is UTF-8 itself.
+/// Checks a text in a struct that the runtime filled: the text must end within `field` and must be
+/// UTF-8. `name` is the member's name for the message. The message itself is valid UTF-8.
 template <std::size_t N>
 std::string text_problem(const char* name, const char (&field)[N]) {
   if (std::memchr(field, 0, N) == nullptr) {
@@ -63,21 +64,21 @@ std::string text_problem(const char* name, const char (&field)[N]) {
 
 }  // namespace detail
 
-/// Checks what `device_count` wrote. `before` is what it wrote in an earlier call, -1 if there was
-/// none: the number must not change as long as the process runs.
+/// Checks the number of devices that `device_count` wrote. `before` is the number from an earlier
+/// call, or -1 if this is the first call: the number must not change as long as the process runs.
 inline std::string device_count_problem(int32_t count, int32_t before = -1) {
-  // 0 is an answer: a machine without the device.
+  // 0 is valid: the machine has no such device.
   if (count < 0) return "counted " + std::to_string(count) + " devices";
   if (before < 0 || count == before) return "";
   return "counted " + std::to_string(count) + " devices, and " + std::to_string(before) +
          " before: their number stays as long as the process runs";
 }
 
-/// Checks what `device_info` wrote. `info` must have the size that this header knows, and must have
-/// been all zero, except its struct_size, before the call.
+/// Checks the properties that `device_info` wrote. `info` must have the size that this header
+/// knows. Before the call all its members but struct_size must have been zero.
 inline std::string device_info_problem(const outback_device_info& info) {
-  // A runtime that wrote nothing has left the caller's zeros. Some zero members are legal alone,
-  // but no device has all of these 0.
+  // If the runtime wrote nothing, the caller's zeros are still there. Some of these members may be
+  // 0, but never all of them.
   const bool is_blank = info.flags == 0 && info.memory_size == 0 && info.max_alloc_size == 0 &&
                         info.alignment == 0 && info.name[0] == '\0';
   if (is_blank) return "answered ok and wrote nothing to *info";
@@ -109,7 +110,7 @@ inline std::string device_info_problem(const outback_device_info& info) {
 /// Checks the pointer that `mem_alloc` or `host_memory.alloc` wrote for `size` bytes. `size` must
 /// not be 0, and `alignment` is in bytes and not 0. The memory is not accessed.
 inline std::string memory_problem(const void* ptr, std::size_t size, std::size_t alignment) {
-  // Null is right for zero bytes only, and the contract's status for a full device is a failure.
+  // Null is valid only for zero bytes: if the device is full, the slot must fail.
   const auto address = reinterpret_cast<uintptr_t>(ptr);
   if (ptr == nullptr) return "answered ok and made *ptr null: expected memory";
   if (address % alignment != 0) {
@@ -124,14 +125,15 @@ inline std::string memory_problem(const void* ptr, std::size_t size, std::size_t
   return "";
 }
 
-/// The same of memory that the CPU is to reach, with no problem of the others: is there any? Asks
-/// the kernel.
+/// Checks that the CPU can access all `size` bytes at `ptr`, which have passed `memory_problem`:
+/// they must be mapped in this process. Asks the operating system's kernel.
 inline std::string reach_problem(const void* ptr, std::size_t size) {
   const auto address = reinterpret_cast<uintptr_t>(ptr);
   const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
   const uintptr_t begin = address / page * page;
   const int kept = errno;
-  // What has no file behind it stays as it is, and so does the rest: nobody is to wait for it.
+  // MS_ASYNC has no effect on mapped memory, and the call does not wait. It fails with ENOMEM if a
+  // page is not mapped.
   auto* const first = reinterpret_cast<void*>(begin);  // NOLINT(performance-no-int-to-ptr)
   const bool is_there = msync(first, address - begin + size, MS_ASYNC) == 0 || errno != ENOMEM;
   errno = kept;
@@ -141,7 +143,8 @@ inline std::string reach_problem(const void* ptr, std::size_t size) {
                         " bytes from there on are this process's";
 }
 
-/// What `host_memory.info` answered of `ptr`, in a whole struct; `devices`: how many there are.
+/// Checks the facts that `host_memory.info` wrote about `ptr`. `info` must have all members that
+/// this header knows, and `devices` is the number of devices.
 inline std::string pointer_info_problem(const outback_pointer_info& info, const void* ptr,
                                         int32_t devices) {
   if (info.device < OUTBACK_HOST || info.device >= devices) {
@@ -160,7 +163,7 @@ inline std::string pointer_info_problem(const outback_pointer_info& info, const 
          detail::hex_text(address) + ": expected an allocation that holds it, or null " + "and 0";
 }
 
-/// Checks what `activity.read` wrote, in a whole struct.
+/// Checks the records that `activity.read` wrote. `records` must be a whole struct.
 inline std::string records_problem(const outback_records& records) {
   constexpr std::size_t room = std::extent_v<decltype(records.list)>;
   if (records.count > room) {

@@ -1,6 +1,6 @@
 // The torch half as a C++ program sees it: the call that registers a device runtime as a PyTorch
-// backend, and the functions that the Python methods call. Read it to register a backend and to see
-// its options. Needs libtorch and no Python; a Python extension module uses outback/module.h or
+// backend, and the functions that the Python methods call. Read this to register a backend and to
+// see its options. Needs libtorch but no Python. A Python extension module uses outback/module.h or
 // outback/python.h instead, which include this file.
 #pragma once
 
@@ -24,31 +24,31 @@ class Tensor;
 
 namespace outback {
 
-/// What to do with an operator that has no kernel for the device and cannot run in place on the
+/// The treatment of an operator that has no kernel for the device and cannot run in place on the
 /// device's memory. The CPU's kernel can still run over copies of the tensors, which is correct but
 /// slow for large data.
 enum class fallback_mode : uint8_t {
   allow,  // run the CPU's kernel over copies
-  warn,   // the same, with a warning at the first call of each operator
+  warn,   // also run it, but warn at the first call of each operator
   error   // throw c10::NotImplementedError (NotImplementedError in Python)
 };
 
-/// How a vendor's c10::BackendMeta of a tensor goes through torch.save and torch.load, pickling and
-/// copy.copy (torch::jit::TensorBackendMetaRegistry). copy.deepcopy and the queues of
-/// torch.multiprocessing lose the BackendMeta, because PyTorch does not call these functions there.
+/// Two functions that carry a vendor's c10::BackendMeta of a tensor through torch.save and
+/// torch.load, pickling and copy.copy (torch::jit::TensorBackendMetaRegistry). copy.deepcopy and
+/// the queues of torch.multiprocessing lose the BackendMeta, because PyTorch does not call these
+/// functions there.
 ///
-/// Set both functions or none. They are called from any thread, with or without the GIL, and live
-/// until the process ends. An exception reaches the caller of torch.save or torch.load.
+/// Set both functions or neither. Both are called from any thread, with or without the GIL, and
+/// live until the process ends. An exception reaches the caller of torch.save or torch.load.
 struct backend_meta_functions {
-  /// What a pickle keeps of a BackendMeta: names, each true or false. "conj" and "neg" are
-  /// PyTorch's own names; a `save` that adds one of them makes torch.save fail with
-  /// c10::ValueError.
+  /// The part of a BackendMeta that a pickle keeps: names, each true or false. "conj" and "neg" are
+  /// PyTorch's own names; if `save` adds one of them, torch.save fails with c10::ValueError.
   using names = std::unordered_map<std::string, bool>;
-  /// Adds to `saved` what must be kept of the BackendMeta of `tensor`. Called only for tensors that
-  /// have a BackendMeta.
+  /// Adds to `saved` the names that must be kept of the BackendMeta of `tensor`. Called only for
+  /// tensors that have a BackendMeta.
   std::function<void(const at::Tensor& tensor, names& saved)> save = {};
-  /// Gives `tensor` a BackendMeta that is made of `saved`. Called only if `save` added something,
-  /// and not if the tensor is loaded on another device.
+  /// Gives `tensor` a BackendMeta made from `saved`. Called only if `save` added a name, and not if
+  /// the tensor is loaded on another device.
   std::function<void(const at::Tensor& tensor, const names& saved)> load = {};
 };
 
@@ -56,37 +56,37 @@ struct backend_meta_functions {
 /// initializers: {.name = "acme", .runtime = table}. Only `name` and `runtime` are required.
 struct backend_options {
   /// The device's name: `torch.device("<name>:0")`, `tensor.<name>()`, `torch.<name>`. 1 to 32
-  /// lower-case letters and underscores, which begin and end with a letter. Names that PyTorch,
-  /// Python or C++ use already are refused (registration/taken_names.txt lists them).
+  /// lower-case letters and underscores. The first and the last character must be letters. Names
+  /// that PyTorch, Python or C++ use already are refused (registration/taken_names.txt lists them).
   std::string name;
-  /// The device. It is borrowed: the table and everything that it points to must live until the
-  /// process ends. `outback::table_problem` says whether a table is accepted.
+  /// The runtime's table. It is borrowed: the table and everything that it points to must live
+  /// until the process ends. `outback::table_problem` says whether a table is accepted.
   const outback_runtime* runtime = nullptr;
-  /// The dtypes that `torch.autocast("<name>")` may cast to; floating-point types only. Empty: no
-  /// autocast. The first one becomes the default dtype of the thread that registers. PyTorch keeps
-  /// a default for each thread, and a later thread begins with float16 until it calls
+  /// The dtypes that `torch.autocast("<name>")` may cast to; floating-point types only. An empty
+  /// list means no autocast. The first dtype becomes the default in the thread that registers.
+  /// PyTorch keeps a default for each thread, and a later thread begins with float16 until it calls
   /// `torch.set_autocast_dtype` or passes a dtype to `torch.autocast`. Autograd's threads take the
   /// default of the thread that called backward.
   std::vector<c10::ScalarType> amp_dtypes = {};
   /// The dtypes that tensors and storages of this device cannot have, such as {at::kDouble,
-  /// at::kComplexDouble}. Making such a tensor there, or moving such a tensor or module to the
-  /// device, throws c10::TypeError (TypeError in Python) before anything has moved.
-  /// torch.accelerator.get_device_capability() lists the others. The environment variable
-  /// OUTBACK_FLOAT64=0 adds these two, for tests.
+  /// at::kComplexDouble}. Making such a tensor on the device, or moving such a tensor or module to
+  /// it, throws c10::TypeError (TypeError in Python) before anything has moved.
+  /// torch.accelerator.get_device_capability() lists the supported dtypes. For tests, the
+  /// environment variable OUTBACK_FLOAT64=0 adds at::kDouble and at::kComplexDouble to this list.
   std::vector<c10::ScalarType> unsupported_dtypes = {};
   /// The fallback mode at the start. The environment variable OUTBACK_FALLBACK ("allow", "warn",
   /// "error") takes precedence; `set_fallback_mode` changes it later.
   fallback_mode fallback = fallback_mode::allow;
   /// Operators that get no kernel from Outback, written as "aten::add.Tensor" or "aten::mm". A
-  /// kernel of the vendor serves them, or PyTorch composes them of other operators, or they raise
-  /// NotImplementedError.
+  /// vendor's kernel serves such an operator, or PyTorch composes it from other operators, or it
+  /// raises NotImplementedError.
   std::vector<std::string> excluded_operators = {};
-  /// How files keep a c10::BackendMeta that the vendor attached to a tensor. Without functions,
-  /// loaded tensors have none.
+  /// The functions that keep, in files, a c10::BackendMeta that the vendor attached to a tensor.
+  /// Without these functions, loaded tensors have no BackendMeta.
   backend_meta_functions backend_meta = {};
   /// Which Python methods to add. They correspond to the parameters `for_tensor` and so on of
   /// PyTorch's torch.utils.generate_methods_for_privateuse1_backend. The methods of modules and
-  /// packed sequences need the tensor's. Ignored without Python.
+  /// packed sequences need the methods of tensors. Ignored without Python.
   bool tensor_methods = true;
   bool module_methods = true;
   bool packed_sequence_methods = true;
@@ -94,17 +94,17 @@ struct backend_options {
 };
 
 /// Makes the runtime this process's PrivateUse1 backend: registers the device guard, the hooks, the
-/// allocators, the operators and the name with PyTorch. Calls no slot and starts no driver: the
-/// device starts when it is first used. `options` is copied, except the table.
+/// allocators, the operators and the name with PyTorch. Calls no slot and starts no driver: a
+/// device starts when it is first used. Copies `options`, but not the table.
 ///
-/// Checks everything before it changes anything. Throws c10::ValueError for an option that is
-/// wrong, for a table that cannot be used and for a malformed environment variable; throws
-/// c10::Error if another backend is registered already, by Outback or by another library. A second
-/// call with the same name and runtime does nothing; it may come from another thread, even at the
-/// same time. Do not call it while other threads create tensors.
+/// Checks everything before it changes anything. Throws c10::ValueError for a wrong option, for a
+/// table that cannot be used and for a malformed environment variable. Throws c10::Error if another
+/// backend is registered already, by Outback or by another library. A second call with the same
+/// name and runtime does nothing, and may come from another thread at the same time. Do not call it
+/// while other threads create tensors.
 void register_backend(const backend_options& options);
 
-/// Returns true once a `register_backend` has done its work. Thread-safe.
+/// Returns true once a backend is registered. Thread-safe.
 bool is_registered() noexcept;
 
 /// Returns the registered name, "" before the registration. The reference stays valid until the
@@ -112,23 +112,24 @@ bool is_registered() noexcept;
 const std::string& backend_name() noexcept;
 
 /// Sets and gets the fallback mode, which holds for all threads from then on. `register_backend`
-/// sets the first one. Operators that move or convert data (copy_, zero_, tensor.to) do not obey
-/// it, nor do kernels that run in place. Thread-safe.
+/// sets the first mode. The mode does not affect operators that move or convert data (copy_, zero_,
+/// tensor.to) or kernels that run in place. Thread-safe.
 void set_fallback_mode(fallback_mode mode) noexcept;
 fallback_mode get_fallback_mode() noexcept;
 
-/// Returns true if the tensor or storage lives on a device of this backend: `tensor.is_<name>`,
-/// `storage.is_<name>`. False if it is undefined. Thread-safe.
+/// Returns true if the tensor or storage lives on a device of this backend, as `tensor.is_<name>`
+/// and `storage.is_<name>` do. Returns false for an undefined tensor or storage. Thread-safe.
 bool is_backend(const at::Tensor& tensor) noexcept;
 bool is_backend(const c10::Storage& storage) noexcept;
 
 // The functions below throw c10::Error before `register_backend`. They may be called from any
 // thread.
 
-/// Moves a tensor or a storage to the device: `tensor.<name>(index)`, `storage.<name>(index)`.
-/// Returns the argument itself if it is on that device already, otherwise a copy. Without `index`
-/// it goes to the calling thread's current device. With `non_blocking` a copy from pinned memory
-/// may still be running when the function returns; later work on the current stream waits for it.
+/// Moves a tensor or a storage to the device, as `tensor.<name>(index)` and `storage.<name>(index)`
+/// do. Returns the argument itself if it is on that device already, otherwise a copy. Without
+/// `index` the target is the calling thread's current device. With `non_blocking` a copy from
+/// pinned memory may still be running when the function returns; later work on the current stream
+/// waits for it.
 ///
 /// Throws c10::AcceleratorError (torch.AcceleratorError) if the index is out of range,
 /// c10::TypeError for a tensor with an unsupported dtype, c10::ValueError if the argument is
@@ -143,19 +144,19 @@ c10::Storage to_backend(const c10::Storage& storage,
 
 /// Which other arguments `normalize_device` accepts besides a device of this backend with an index.
 struct device_rules {
-  /// Accepts no device, or a device without an index: it means the current device.
+  /// Accepts no device, or a device without an index. Both mean the current device.
   bool optional = true;
   /// Accepts the CPU: the result is -1.
   bool allow_cpu = false;
 };
 
 /// Returns the device index that a user's argument names, such as 1, "acme:1" or a c10::Device,
-/// after a check against the number of devices. A text is read as torch.device reads it, and
+/// after a check against the number of devices. Text is read as by torch.device, and
 /// "privateuseone" counts as the backend's name.
 ///
 /// Throws c10::ValueError (ValueError in Python) if the argument is not a device of this backend,
-/// and c10::AcceleratorError if the device does not exist; the text says what was expected. Counts
-/// the devices but starts none.
+/// and c10::AcceleratorError if the device does not exist; the text names the valid values. Counts
+/// the devices but starts none of them.
 c10::DeviceIndex normalize_device(int64_t index);
 c10::DeviceIndex normalize_device(std::optional<c10::Device> device, device_rules rules = {});
 c10::DeviceIndex normalize_device(std::string_view device, device_rules rules = {});

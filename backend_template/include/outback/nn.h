@@ -1,6 +1,5 @@
-// outback::to_backend for modules and packed sequences of torch::nn, for C++ programs. It has a
-// header and a library of its own (link outback::nn), because torch::nn's headers are slow to
-// compile.
+// outback::to_backend for modules and packed sequences of torch::nn, for C++ programs. They have
+// their own header and library (link outback::nn), because torch::nn's headers are slow to compile.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -13,13 +12,13 @@
 namespace outback {
 
 /// Moves the module's parameters, their gradients and the buffers to the device, in place. Unlike
-/// torch::nn::Module::to it moves gradients too. The tensor objects stay the same, so that tied
-/// parameters stay tied and optimizers keep their parameters. Without `index` it moves to the
-/// calling thread's current device; `non_blocking` is as for `to_backend` of a tensor.
+/// torch::nn::Module::to, this moves gradients too. The tensor objects stay the same, so that tied
+/// parameters stay tied and optimizers keep their parameters. Without `index` the target is the
+/// calling thread's current device; `non_blocking` works as in `to_backend` for a tensor.
 ///
 /// Copies everything before it changes the module, so that the module is unchanged if a copy fails.
-/// Throws what `to_backend` of a tensor throws; c10::TypeError names the parameter or buffer whose
-/// dtype is not supported. No other thread may use the module meanwhile.
+/// Throws the same exceptions as `to_backend` for a tensor; c10::TypeError names the parameter or
+/// buffer with the unsupported dtype. No other thread may use the module during the call.
 void to_backend(torch::nn::Module& module, std::optional<c10::DeviceIndex> index = std::nullopt,
                 bool non_blocking = false);
 
@@ -27,7 +26,7 @@ void to_backend(torch::nn::Module& module, std::optional<c10::DeviceIndex> index
 bool is_backend(const torch::nn::utils::rnn::PackedSequence& sequence) noexcept;
 
 /// Returns the sequence with its data and indices on the device. Its batch sizes stay on the CPU,
-/// where PyTorch expects them. Throws what `to_backend` of a tensor throws.
+/// where PyTorch expects them. Throws the same exceptions as `to_backend` for a tensor.
 torch::nn::utils::rnn::PackedSequence to_backend(
     const torch::nn::utils::rnn::PackedSequence& sequence,
     std::optional<c10::DeviceIndex> index = std::nullopt, bool non_blocking = false);

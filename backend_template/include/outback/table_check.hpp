@@ -1,6 +1,7 @@
 // Reads a table that somebody else compiled, perhaps with an older or newer outback/runtime.h:
-// `table_problem` says whether it can be used, and `complete_table` copies it so that every member
-// of this header's version is there. Read it if you call tables that you did not make. No torch.
+// `table_problem` says whether the table can be used, and `complete_table` makes a copy that has
+// every member of this header's version. Read this if you call tables that you did not make. No
+// torch.
 #pragma once
 
 #include <algorithm>
@@ -18,20 +19,21 @@
 namespace outback {
 namespace detail {
 
-/// Returns a copy of a table or a group whose maker may have known less of it, or more: as much as
-/// both sides know. The rest is zero, which means absent. All zero for null.
+/// Returns a copy of a table or a group that may come from an older or newer version. Copies the
+/// members that both versions have; the other members are zero, which means absent. If `given` is
+/// null, all members are zero.
 template <class T>
 T whole(const T* given) {
   T copy = {};
   if (given == nullptr) return copy;
   const std::size_t size = std::min<std::size_t>(given->struct_size, sizeof(T));
-  std::memcpy(&copy, given, size - size % sizeof(void*));  // half a pointer is none
+  std::memcpy(&copy, given, size - size % sizeof(void*));  // drops a partial pointer
   copy.struct_size = sizeof(T);
   return copy;
 }
 
-/// Returns the name of the first slot that `object` must have and has not, null if there is none.
-/// `object` is whole. Slots that were appended to a group may be absent.
+/// Returns the name of the first required slot that `object` lacks, null if it lacks none. `object`
+/// must come from `whole`. Slots that were appended to a group may be absent.
 template <class Owner>
 const char* missing_slot(const Owner& object) {
   const char* missing = nullptr;
@@ -43,9 +45,9 @@ const char* missing_slot(const Owner& object) {
   return missing;
 }
 
-/// Says what is wrong with a group of `table`, which is whole: a missing slot, a `reserved` that is
-/// not 0, or another group that it needs. "" if the group is right or absent. In a table that is
-/// newer than this header, `reserved` may have a meaning.
+/// Returns a sentence if a group of `table` lacks a slot, has a `reserved` that is not 0, or lacks
+/// another group that it needs. Returns "" if the group is right or absent. `table` must come from
+/// `whole`. In a table that is newer than this header, `reserved` may have a meaning.
 template <class Group>
 std::string group_problem(Group, const outback_runtime& table) {
   const auto* const group = table.*Group::pointer;
@@ -70,22 +72,22 @@ std::string group_problem(Group, const outback_runtime& table) {
 
 }  // namespace detail
 
-/// Returns "" if `table` can be used. Otherwise returns one sentence that says why not and names
-/// the remedy or the missing slot. A null `table` is a problem too. If one of Outback's own
-/// runtimes could not read a variable of the environment, the sentence is about that variable.
+/// Returns "" if `table` can be used. Otherwise returns one sentence that states the reason and
+/// names the remedy or the missing slot. A null `table` is a problem too. If one of Outback's own
+/// runtimes could not read an environment variable, the sentence is about that variable.
 ///
 /// Calls no slot, and reads no struct beyond its own `struct_size`. A table of a newer or older
-/// minor version is no problem: groups that it does not know count as absent. Thread-safe; throws
-/// std::bad_alloc only.
+/// minor version is no problem: groups that only one of the two versions has count as absent.
+/// Thread-safe; throws only std::bad_alloc.
 inline std::string table_problem(const outback_runtime* table) {
   if (table == nullptr) return "the runtime's table is null";
   if (std::string why = detail::refusal_of_table(table); !why.empty()) return why;
-  // Smaller than any version ever was: nobody has set it, most likely.
+  // A struct_size smaller than in any version was most likely never set.
   if (table->struct_size < offsetof(outback_runtime, self)) {
     return "the runtime's table says struct_size " + std::to_string(table->struct_size) +
            ": it must be sizeof(outback_runtime) where the runtime was compiled";
   }
-  // Before the slots are looked at: with another major number their places may differ.
+  // Check the major number before the slots: with another major number their places may differ.
   if (table->abi_major != OUTBACK_ABI_MAJOR) {
     return "the runtime was compiled for version " + std::to_string(table->abi_major) + "." +
            std::to_string(table->abi_minor) + " of outback/runtime.h, and this is version " +
@@ -106,12 +108,12 @@ inline std::string table_problem(const outback_runtime* table) {
   return problem;
 }
 
-/// A copy of a table, in the size that this header knows, whichever version the table was compiled
-/// for. Members that the table does not have are null. So a reader of the copy asks only whether a
-/// member is null, and never how large a struct is.
+/// A copy of a table, with all members of this header's version, whichever version the table was
+/// compiled for. Members that the original table lacks are null. So a reader of the copy checks
+/// only whether a member is null, and never the size of a struct.
 ///
-/// The groups are copied too. After the constructor nothing of the given table is used except its
-/// `self` and its functions, which must stay valid as long as slots of the copy are called.
+/// The groups are copied too. After the constructor only the `self` and the functions of the given
+/// table are used. They must stay valid as long as slots of the copy are called.
 class complete_table {
  public:
   /// `table_problem(&table)` must be empty. Calls no slot.
@@ -123,15 +125,16 @@ class complete_table {
       if (group != nullptr) group = &copy;
     });
   }
-  // Not copied and not moved: the copied table points to the groups in this object.
+  // Not copyable and not movable: the copied table points to the groups in this object.
   complete_table(const complete_table&) = delete;
   complete_table& operator=(const complete_table&) = delete;
 
   /// The copied table, which is valid as long as this object.
   const outback_runtime& runtime() const noexcept { return table_; }
-  /// The same, for a table that is to differ from the one that was copied.
+  /// The same table, for a caller that changes it.
   outback_runtime& runtime() noexcept { return table_; }
-  /// The function of a slot (of outback::slots) in the copy; null if the table does not have it.
+  /// The function of a slot (a type in outback::slots) in the copy; null if the table lacks the
+  /// slot.
   template <class Slot>
   auto& function() noexcept {
     if constexpr (Slot::is_required) {
@@ -143,7 +146,7 @@ class complete_table {
 
  private:
   outback_runtime table_;
-  // A group that the table does not have is zero, and table_ has a null pointer for it.
+  // A group that the table lacks is zero here, and its pointer in table_ is null.
   slots::group_structs groups_;
 };
 
