@@ -1,6 +1,6 @@
 // One call of any slot as plain data, without the types of its arguments. A layer's `call` is
-// compiled once for each slot; what all slots have in common works on `any_call` and is compiled
-// once.
+// compiled once for each slot. Code that all slots share works on `any_call`, so it is compiled
+// only once.
 #pragma once
 
 #include <array>
@@ -20,7 +20,8 @@ using slots::handle_name;
 using slots::is_output;
 using slots::role;
 
-/// What kind of value an argument is: how a trace prints it, and how validation reads it.
+/// The kind of an argument's value: it decides how a trace prints the argument and how validation
+/// reads it.
 enum class form : uint8_t {
   integer,     // a signed number of 4 or 8 bytes
   natural,     // an unsigned number of 4 or 8 bytes
@@ -30,13 +31,13 @@ enum class form : uint8_t {
   structure,   // any other struct; it begins with its struct_size
 };
 
-/// An argument of a slot, with what its type says. For an output, `type`, `size` and `kind`
+/// An argument of a slot, with facts about its C++ type. For an output, `type`, `size` and `kind`
 /// describe the value that the pointer points to.
 struct parameter : argument {
   form type;
-  std::size_t size;       // of the output's value, in bytes; 0 for an argument that is no output
+  std::size_t size;       // of the output's value, in bytes; 0 if the argument is not an output
   std::string_view kind;  // `handle_name` of a handle, otherwise empty
-  /// Returns whether the output is a struct whose first member is the size that the caller has set.
+  /// Returns whether the output is a struct that begins with struct_size, which the caller sets.
   bool has_struct_size() const {
     return is_output(is) && (type == form::ipc_handle || type == form::structure);
   }
@@ -49,14 +50,14 @@ struct slot_facts {
 
   const char* name;             // as in outback/runtime.h: streams.create
   const char* member_name;      // as in outback/runtime.hpp: stream_create
-  bool may_be_not_ready;        // OUTBACK_NOT_READY is an answer
+  bool may_be_not_ready;        // the slot may return OUTBACK_NOT_READY
   bool names_a_device = false;  // one of its arguments is a device index
   std::size_t argument_count = 0;
   std::array<parameter, most_arguments> parameters = {};
 };
 
-/// Whether an argument of type `Arg` is a pointer through which a slot could write: not to a
-/// function, not to const, and not a handle.
+/// Whether an argument of type `Arg` is a pointer through which a slot could write: not a pointer
+/// to a function or to const, and not a handle.
 template <class Arg>
 inline constexpr bool points_to_value =
     std::is_pointer_v<Arg> && std::is_object_v<std::remove_pointer_t<Arg>> &&
@@ -76,7 +77,7 @@ consteval form form_of() {
   return std::is_signed_v<T> ? form::integer : form::natural;
 }
 
-/// `handle_name` of T, or "" if T is no handle.
+/// `handle_name` of T, or "" if T is not a handle.
 template <class T>
 consteval std::string_view kind_of() {
   if constexpr (handle_name<T> != nullptr) {
@@ -86,8 +87,8 @@ consteval std::string_view kind_of() {
   }
 }
 
-/// Joins what the list says of an argument and what its type says. Does not compile for an output
-/// of a type that `word_at` and `own_output` could not handle.
+/// Joins the facts about an argument from the list of slots and from its C++ type. Does not compile
+/// for an output of a type that `word_at` and `own_output` could not handle.
 template <class Arg>
 consteval parameter parameter_of(argument a) {
   if constexpr (points_to_value<Arg>) {
@@ -101,7 +102,7 @@ consteval parameter parameter_of(argument a) {
   return {a, form_of<Arg>(), 0, kind_of<Arg>()};
 }
 
-/// Makes the facts of a slot of its type and of the types of its arguments.
+/// Makes the facts of a slot from its type and the types of its arguments.
 template <class Slot, class Owner, class... Args>
 consteval slot_facts facts_of(outback_status (*Owner::*)(void*, Args...)) {
   slot_facts facts = {.name = Slot::name,
@@ -119,12 +120,12 @@ consteval slot_facts facts_of(outback_status (*Owner::*)(void*, Args...)) {
 
 }  // namespace detail
 
-/// The facts of a slot: `Slot` is one of namespace `outback::slots`.
+/// The facts of a slot. `Slot` is a type in namespace `outback::slots`.
 template <class Slot>
 inline constexpr slot_facts slot_facts_of = detail::facts_of<Slot>(Slot::pointer);
 
-/// The value of one argument as 64 bits: a number or an address. It does not know which; the
-/// `parameter` does. A signed number is extended with its sign.
+/// The value of one argument as 64 bits: a number or an address. Only the `parameter` knows which
+/// of the two. A signed number is sign-extended.
 class word {
  public:
   word() = default;
@@ -133,7 +134,7 @@ class word {
   word(const void* address) : bits_(reinterpret_cast<uintptr_t>(address)) {}
   word(outback_callback function) : bits_(reinterpret_cast<uintptr_t>(function)) {}
 
-  /// The value of a device index or of any other int32_t.
+  /// Returns the value as a device index or any other int32_t.
   int32_t device() const { return int32_t(bits_); }
   uint64_t number() const { return bits_; }
   const void* address() const { return reinterpret_cast<const void*>(uintptr_t(bits_)); }
@@ -159,12 +160,12 @@ void for_each_argument(const any_call& call, Visit&& visit) {
 /// Returns the devices that the arguments of the call name, without OUTBACK_HOST.
 std::set<int32_t> devices_of(const any_call& call);
 
-/// Returns the device that the call's stream, event or graph belongs to; OUTBACK_HOST if the call
-/// names no device. For a copy it is the source's device, or the destination's if the source is the
-/// host (outback/runtime.h, mem_copy). For a slot with `device` and `peer` it is `device`.
+/// Returns the device of the call's stream, event or graph; OUTBACK_HOST if the call names no
+/// device. For a copy it is the source's device, or the destination's if the source is the host
+/// (outback/runtime.h, mem_copy). For a slot with `device` and `peer` it is `device`.
 int32_t stream_device(const any_call& call);
 
-/// Reads the value that the output `p` has at `place`. Not for structs.
+/// Reads the value of the output `p` at `place`. Not for structs.
 word word_at(const void* place, const parameter& p);
 
 }  // namespace outback::layers

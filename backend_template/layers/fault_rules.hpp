@@ -1,5 +1,5 @@
-// Which faults are possible, and which calls a fault concerns. The grammar of OUTBACK_FAULTS is in
-// fault_rules.cpp and described at `parse_faults` in outback/layers.hpp.
+// Which faults are possible, and which calls a fault concerns. fault_rules.cpp parses
+// OUTBACK_FAULTS; `parse_faults` in outback/layers.hpp describes the grammar.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace outback::layers {
 /// number 0, a status that the slot cannot return, or a device where the slot names none.
 void check_fault(const fault& given);
 
-/// Returns the slot that `given` concerns, null if it concerns all. `given` must pass
+/// Returns the slot that `given` disturbs, null if it disturbs all slots. `given` must pass
 /// `check_fault`.
 const slot_facts* slot_of(const fault& given);
 
-/// Returns whether `given` happens in the call number `count`, from 1, of those that it counts.
+/// Returns whether `given` disturbs call number `count`, from 1, among the calls that it counts.
 constexpr bool happens_at(const fault& given, uint64_t count) {
   if (count < given.first) return false;
   const uint64_t after = count - given.first;

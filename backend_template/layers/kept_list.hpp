@@ -1,5 +1,4 @@
-// A list for the whole process of objects that live until it ends: those that something is done
-// with at exit.
+// A process-wide list of objects that live until the process ends and need some work at exit.
 #pragma once
 
 #include <mutex>
@@ -9,11 +8,11 @@
 
 namespace outback::layers {
 
-/// Thread-safe, also in a forked child. Must be leaked: it is read at exit.
+/// Thread-safe, also in a forked child. Leak the list, because it is read at exit.
 template <class T>
 class kept_list {
  public:
-  /// Returns true for the first element.
+  /// Adds an element. Returns true if it is the first.
   bool add(const T& element) {
     const std::lock_guard lock(mutex_);
     all_.push_back(element);
@@ -25,8 +24,8 @@ class kept_list {
     return all_.empty();
   }
 
-  /// Returns a copy, because the elements have fork_mutexes of their own: nobody may hold the
-  /// list's while they are used.
+  /// Returns a copy, because the elements have their own fork_mutexes: a thread that uses an
+  /// element must not hold the list's fork_mutex.
   std::vector<T> all() const {
     const std::lock_guard lock(mutex_);
     return all_;

@@ -1,5 +1,5 @@
 // The base class of all layers: it makes the table that callers get, and routes every call of every
-// slot to one member function of the layer. Read it to write a new layer; fault injection
+// slot to one member function of the layer. Read this to write a new layer. Fault injection
 // (faults.cpp) is the shortest example.
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace outback::layers {
 
-/// Which layer the calling thread's `outback::detail::error_text` is of, if that layer refused a
-/// call itself; null if the last failure came from below all layers. The layers above it see that
-/// the text is not theirs, and ask the table below.
+/// The layer that wrote the calling thread's `outback::detail::error_text` when it refused a call
+/// itself; null if the last failure came from below all layers. A layer above sees that the text is
+/// from another layer, and asks the table below.
 inline thread_local constinit const void* refused_by = nullptr;
 
 /// Throws outback::invalid_argument, with the sentence of `outback::table_problem`, unless a layer
-/// can be put over `below`. A null `below` is refused too. Every function that makes a layer begins
-/// with it.
+/// can be put over `below`. Refuses a null `below` too. Every function that makes a layer calls
+/// this first.
 inline void check_table(const outback_runtime* below) {
   if (const std::string problem = table_problem(below); !problem.empty()) {
     throw invalid_argument(problem);
@@ -30,40 +30,40 @@ inline void check_table(const outback_runtime* below) {
 ///
 ///   template <class Slot, class... Args> outback_status call(Args... args);
 ///
-/// which gets each call of each slot: `Slot` is its type in outback::slots, `args` are the
-/// arguments after `self`. It is called from any thread, also by several at once, and calls the
-/// table below with `below`, or does not. It may throw what a runtime may throw
-/// (outback/runtime_error.hpp): the exception becomes the status, and its text becomes that of
+/// which gets each call of each slot: `Slot` is the slot's type in outback::slots, `args` are the
+/// arguments after `self`. `call` runs on any thread, also on several at once. It may call the slot
+/// of the table below through `below`. It may throw the exceptions of a runtime
+/// (outback/runtime_error.hpp): the exception becomes the status, and its text the text of
 /// `last_error`.
 ///
 /// `last_error` itself does not go through `call`.
 ///
-/// Whoever makes a layer leaks it, and with it the table, since calls may come until the process
-/// ends.
+/// The maker of a layer must leak it together with its table, since calls may come until the
+/// process ends.
 template <class Layer>
 class layer {
  public:
-  /// The table that callers get. It has the same groups and slots as the table below, and lives as
-  /// long as the layer.
+  /// Returns the table that callers get. It has the same groups and slots as the table below, and
+  /// lives as long as the layer.
   const outback_runtime* table() const noexcept { return &table_.runtime(); }
 
-  /// Returns the layer whose `table()` it is; null if the table is another one or null. The
-  /// function `last_error` identifies the type of the layer: each type has its own.
+  /// Returns the layer whose `table()` is `table`; null for any other table and for null. The
+  /// function `last_error` identifies the type of the layer: each type has its own function.
   static Layer* of(const outback_runtime* table) noexcept {
     const bool ours = table != nullptr && table->last_error == &last_error;
     return ours ? static_cast<Layer*>(static_cast<layer*>(table->self)) : nullptr;
   }
 
  protected:
-  /// Calls the same slot of the table below and returns its status. Only for slots that the table
-  /// below has.
+  /// Calls the slot `Slot` of the table below and returns its status. The table below must have the
+  /// slot.
   template <class Slot, class... Args>
   outback_status below(Args... args) const {
     return slots::function_in<Slot>(below_.runtime())(below_.runtime().self, args...);
   }
 
-  /// Returns the text of the calling thread's last failure below; never null. Valid until that
-  /// thread's next failure.
+  /// Returns the text of the calling thread's last failure in the table below; never null. Valid
+  /// until that thread's next failure.
   const char* error_below() const {
     const char* text = below_.runtime().last_error(below_.runtime().self);
     return text == nullptr ? "" : text;
@@ -77,7 +77,7 @@ class layer {
   explicit layer(const outback_runtime& below) : below_(below), table_(below) {
     table_.runtime().self = this;
     table_.runtime().last_error = &last_error;
-    // What the table below does not have stays null.
+    // Slots that the table below lacks stay null.
     slots::for_each_slot([this]<class Slot>(Slot) {
       auto*& function = table_.template function<Slot>();
       if (function != nullptr) function = &thunk<Slot>;
@@ -87,13 +87,14 @@ class layer {
   layer(const layer&) = delete;
   layer& operator=(const layer&) = delete;
 
-  // The C function that stands in the table for a slot. No exception may leave it.
+  // The C function in the table for a slot. Lets no exception out.
   template <class Slot, class... Args>
   static outback_status thunk(void* self, Args... args) noexcept {
     auto* me = static_cast<layer*>(self);
     try {
       const outback_status status = static_cast<Layer*>(me)->template call<Slot>(args...);
-      // A failure without an exception came from below, so from now on last_error asks below.
+      // A failure without an exception came from the table below, so last_error must now ask that
+      // table.
       const bool failed = status != OUTBACK_OK && status != OUTBACK_NOT_READY;
       if (failed && refused_by == me) refused_by = nullptr;
       return status;

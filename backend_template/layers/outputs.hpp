@@ -1,6 +1,5 @@
 // Validation's copies of a call's outputs. The runtime writes to a copy first. The caller's output
-// changes only if the call succeeded, and validation sees what the runtime wrote without
-// permission.
+// changes only if the call succeeded, and validation sees writes that the contract forbids.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +15,18 @@ namespace outback::layers {
 class own_output {
  public:
   /// `target` is the caller's output. Throws outback::invalid_argument, with the slot and the
-  /// argument, if it is null or if it is a struct without a struct_size.
+  /// argument, if `target` is null or if it is a struct whose struct_size is not set.
   own_output(const char* slot, const parameter& p, void* target);
 
   const parameter& is() const { return *is_; }
-  /// The copy, which the runtime gets instead of the caller's output.
+  /// Returns the copy, which the runtime gets instead of the caller's output.
   void* place() { return bytes_.get(); }
   const void* place() const { return bytes_.get(); }
 
-  /// Returns whether the runtime changed the copy, or bytes behind it.
+  /// Returns whether the runtime changed the copy, or bytes behind the copy.
   bool written() const;
-  /// Returns whether the runtime changed nothing. Always false for a struct: it may be right as the
-  /// caller had it.
+  /// Returns whether the runtime changed nothing. Always false for a struct, because the caller's
+  /// values in the struct may be right already.
   bool untouched() const;
   /// Returns whether the runtime wrote bytes behind the copy, or changed a struct_size.
   bool overrun() const;
@@ -35,22 +34,22 @@ class own_output {
   void commit() const;
 
  private:
-  // Whether these bytes differ from what they were before the call.
+  // Returns whether the call changed these bytes.
   bool differs(std::size_t begin, std::size_t size) const;
 
   const parameter* is_;
-  void* target_;      // the caller's
+  void* target_;      // the caller's output
   std::size_t size_;  // in bytes
-  // The copy and some bytes behind it, then both as they were before the call.
+  // The copy and some bytes behind it, followed by a second copy of both from before the call.
   std::unique_ptr<std::byte[]> bytes_;
 };
 
-/// Makes a copy for each output of the call, in order. Throws what `own_output` throws. They are
-/// asked after the runtime returned.
+/// Makes a copy for each output of the call, in order. Throws the same as the constructor of
+/// own_output. Query the copies after the runtime has returned.
 std::vector<own_output> outputs_of(const any_call& call);
 
-/// Replaces `arg` by the pointer to its copy if it is an output: outputs are the last arguments of
-/// a slot. `from_end` is 1 for the last one.
+/// If `arg` is an output, replaces it by the pointer to its copy. Outputs are the last arguments of
+/// a slot, and `from_end` is 1 for the last argument.
 template <class Arg>
 void replace_output(Arg& arg, std::vector<own_output>& own, std::size_t from_end) {
   if constexpr (points_to_value<Arg>) {

@@ -10,11 +10,11 @@
 
 namespace outback::layers {
 
-/// Returns "ok", "out_of_memory" and so on: the constant of outback/runtime.h in lower case. Null
-/// for a number that is no status.
+/// Returns the constant of outback/runtime.h in lower case without its prefix: "ok",
+/// "out_of_memory" and so on. Null for a number that is not a status.
 const char* status_name(outback_status status) noexcept;
 
-/// Returns the status that `status_name` gives this name; -1 if there is none.
+/// Returns the status with this name (see `status_name`); -1 if there is none.
 outback_status status_of_name(std::string_view name) noexcept;
 
 /// Returns "0x7f0012345600", or "null".
@@ -28,7 +28,7 @@ std::string hex_text(const uint8_t* bytes, std::size_t size);
 std::string place_text(int32_t device);
 
 /// Returns `text` as the inside of a JSON string: ASCII, with every other character escaped. A byte
-/// that is no part of UTF-8 becomes U+FFFD.
+/// that is not part of valid UTF-8 becomes U+FFFD.
 std::string json_escaped(std::string_view text);
 
 }  // namespace outback::layers

@@ -1,6 +1,7 @@
-// The layer that checks callers and runtimes. outback/layers.hpp says what it promises; this file
-// is how a call goes through it. The rules of single slots are in validation_memory.cpp (memory,
-// copies, fills), validation_ipc.cpp, validation_graphs.cpp, and validation.cpp (all others).
+// The layer that checks callers and runtimes. outback/layers.hpp documents its checks; this file
+// shows how a call goes through the layer. The rules of single slots are in validation_memory.cpp
+// (memory, copies, fills), validation_ipc.cpp, validation_graphs.cpp, and validation.cpp (all
+// others).
 #pragma once
 
 #include <atomic>
@@ -25,24 +26,25 @@
 
 namespace outback::layers {
 
-/// Leaked by `validate`, as every layer. Thread-safe; no lock is held while the runtime is called.
+/// `validate` leaks the object, as every maker of a layer does. Thread-safe; holds no lock while it
+/// calls the runtime.
 class validation : public layer<validation> {
  public:
-  /// Both tables are copied and must pass `outback::table_problem`. `devices` is
+  /// Copies both tables, which must pass `outback::table_problem`. `devices` is
   /// `validation_options::devices`.
   validation(const outback_runtime& below, const outback_runtime& devices);
 
   /// See `outback::layers::leaks`.
   std::string leaks() const;
 
-  /// The way of every call. The steps for all slots work on `slot_facts`. A slot that needs more
-  /// has an overload of `check` (before the call), `give_more` (what the call ends) or `receive`
-  /// (after a success). They get the call's arguments, in which the outputs are validation's
-  /// copies.
+  /// Every call goes through this function. The steps that all slots share work on `slot_facts`. A
+  /// slot that needs more has overloads of `check` (before the call), `give_more` (removes the
+  /// records of objects that the call ends) or `receive` (after a success). The overloads get the
+  /// call's arguments, with validation's copies as outputs.
   ///
   /// A step throws invalid_argument for a mistake of the caller (`refuse`), and runtime_error with
-  /// OUTBACK_INTERNAL for a mistake of the runtime (`blame`). Then the caller's outputs stay as
-  /// they were.
+  /// OUTBACK_INTERNAL for a mistake of the runtime (`blame`). In both cases the caller's outputs
+  /// stay as they were.
   template <class Slot, class... Args>
   outback_status call(Args... args) {
     const any_call call = {slot_facts_of<Slot>, {args...}};
@@ -52,7 +54,7 @@ class validation : public layer<validation> {
     (replace_output(args, own, from_end--), ...);
     check_rules(Slot(), args...);
     check(Slot(), args...);
-    check_not_lost(call);  // last, so that a wrong argument is reported also for a lost device
+    check_not_lost(call);  // last, so that a lost device does not hide a wrong argument
 
     giving given = give(call);
     give_more(Slot(), given, args...);
@@ -67,46 +69,51 @@ class validation : public layer<validation> {
  private:
   static constexpr const char* event_kind = handle_name<outback_event>;
 
-  /// What device_info said of a device. While it is unknown, the values are those that forbid
+  /// Facts about a device from device_info. As long as they are unknown, these defaults forbid the
   /// least.
   struct facts {
     bool known = false;
     uint32_t flags = OUTBACK_ADDRESSES_HOST;
     uint32_t alignment = 1;  // in bytes
-    // PyTorch's own kernels run on the device: then its allocator may have made the memory.
+    // True if PyTorch's own kernels run on the device: then PyTorch's allocator may have made the
+    // memory.
     bool has_memory_of_others = false;
   };
 
-  /// What the call is about to end. Its record is removed before the runtime is called, because
-  /// another thread may get the same address from the runtime as soon as the runtime has it back.
-  /// If the runtime refuses the call, `check_answer` puts the record back.
+  /// The records of the objects that the call is about to end. They are removed before the call,
+  /// because another thread may get the same address from the runtime as soon as the runtime has
+  /// the object back. If the runtime refuses the call, `check_answer` puts the records back.
   struct giving {
-    giving() {}  // not "= default", so that no initialization clears all of it first, in every call
+    giving() {}  // "= default" would zero the whole object first, in every call
     std::optional<block> memory;
     std::optional<made_handle> handle;
   };
 
-  /// The caller is wrong: throws "validation: <slot>: <argument> is <is>: expected <expected>".
+  /// Reports a mistake of the caller: throws "validation: <slot>: <argument> is <is>: expected
+  /// <expected>".
   [[noreturn]] static void refuse(const char* slot, const char* argument, std::string_view is,
                                   std::string_view expected);
-  /// The same with the whole sentence, "<argument> is <is>: expected <expected>".
+  /// Does the same for a `why` that is the whole sentence, "<argument> is <is>: expected
+  /// <expected>".
   [[noreturn]] static void refuse(const char* slot, std::string_view why);
-  /// The runtime is wrong: throws "validation: <slot>: the runtime is wrong: it <what>".
+  /// Reports a mistake of the runtime: throws "validation: <slot>: the runtime is wrong: it
+  /// <what>".
   [[noreturn]] static void blame(const char* slot, std::string_view what);
 
   // ---- Before the call, for all slots
 
   /// Checks devices and handles, by the roles of the arguments.
   void check_arguments(const any_call& call);
-  /// Refuses an index that is not 0 to count - 1. Lets every index pass if the runtime cannot
-  /// count.
+  /// Refuses an index outside 0 to count - 1. Accepts every index if the runtime cannot count.
   void check_device(const char* slot, const char* argument, int32_t device);
-  /// Returns what to add to the message that there are no devices: the runtime's reason, or "".
+  /// Returns the runtime's reason why there are no devices, for the message; "" if there is no
+  /// reason.
   std::string why_there_are_none();
-  /// Refuses a handle that this table has not made for `device` (for role::of_any: for any device),
-  /// or that is gone. Null is refused too.
+  /// Refuses null, a handle that is gone, and a handle that this table has not made for `device`
+  /// (for role::of_any: for any device).
   void check_handle(const char* slot, const parameter& p, const void* handle, int32_t device) const;
-  /// Returns the devices that the call needs: those it names, and those of its handles.
+  /// Returns the devices that the call needs: the devices in its arguments and the devices of its
+  /// handles.
   std::set<int32_t> involved(const any_call& call) const;
   /// Removes the records of the handles that the call ends.
   giving give(const any_call& call);
@@ -114,17 +121,17 @@ class validation : public layer<validation> {
   // ---- After the call, for all slots
 
   /// Checks status and outputs. Records new handles if nothing is wrong. After
-  /// OUTBACK_INVALID_ARGUMENT, puts the records of `given` back. Notes a device that was lost.
+  /// OUTBACK_INVALID_ARGUMENT, puts the records of `given` back. Records a lost device.
   void check_answer(const any_call& call, outback_status status, const giving& given,
                     const std::vector<own_output>& own);
-  /// Records a new handle; blames null and a handle that is alive already.
+  /// Records a new handle. Blames the runtime for null and for a handle that is alive already.
   void receive_handle(const char* slot, const parameter& p, const void* handle, int32_t device);
   [[noreturn]] void blame_status(const char* slot, outback_status status) const;
   [[noreturn]] void blame_written(const char* slot, outback_status status, const char* name) const;
 
-  // ---- Overloads for single slots. The templates do nothing, for all other slots.
+  // ---- Overloads for single slots. The templates serve all other slots and do nothing.
 
-  /// Refuses what no runtime accepts.
+  /// Refuses arguments that no runtime accepts.
   template <class Slot, class... Args>
   static void check_rules(Slot slot, Args... args) {
     try {
@@ -150,8 +157,8 @@ class validation : public layer<validation> {
   void check(slots::graph_instantiate, int32_t device, outback_graph graph);
   void check(slots::graph_launch, int32_t device, outback_graph graph, outback_stream);
 
-  /// Removes the records of memory and captures that the call ends, and refuses it if there is
-  /// none.
+  /// Removes the records of memory and captures that the call ends. Refuses the call if there is no
+  /// such record.
   template <class Slot, class... Args>
   void give_more(Slot, giving&, Args...) {}
   void give_more(slots::mem_free, giving& given, int32_t device, void* ptr);
@@ -160,7 +167,8 @@ class validation : public layer<validation> {
   void give_more(slots::ipc_close_memory, giving& given, int32_t device, void* ptr);
   void give_more(slots::graph_end, giving&, int32_t device, outback_stream stream, outback_graph*);
 
-  /// After OUTBACK_OK: blames results that cannot be, and records what is new.
+  /// After OUTBACK_OK: blames the runtime for impossible results, and records new memory and
+  /// captures.
   template <class Slot, class... Args>
   void receive(Slot, Args...) {}
   void receive(slots::device_count, int32_t* count);
@@ -185,13 +193,13 @@ class validation : public layer<validation> {
 
   // ---- Memory
 
-  /// Records new memory. If something is wrong with it, gives it back to the runtime by `free` and
-  /// blames. `alignment` is in bytes.
+  /// Records new memory. If the memory is wrong, gives it back to the runtime with `free` and
+  /// blames the runtime. `alignment` is in bytes.
   template <class Free>
   void receive_memory(const char* slot, void* ptr, std::size_t size, int32_t device,
                       uint32_t alignment, Free&& free);
-  /// Thrown by `keep_memory` for memory that is in use already: freeing it would free somebody
-  /// else's.
+  /// `keep_memory` throws this for memory that is in use already. The memory must not be freed,
+  /// since it belongs to an earlier allocation.
   struct overlap : runtime_error {
     using runtime_error::runtime_error;
   };
@@ -201,31 +209,33 @@ class validation : public layer<validation> {
   /// Refuses a range that would go beyond the last address. `size` is not 0.
   static void check_addresses(const char* slot, const char* argument, const void* ptr,
                               std::size_t size);
-  /// Refuses memory of a device that the CPU cannot address, where host memory is expected.
+  /// Refuses memory of a device that the CPU cannot address, if host memory is expected.
   void check_host_memory(const char* slot, const char* argument, const void* ptr, std::size_t size);
-  /// Refuses a range that is not all in memory of `device`, or of the host for OUTBACK_HOST.
+  /// Refuses a range that is not entirely in memory of `device`, or of the host for OUTBACK_HOST.
   void check_range(const char* slot, const char* argument, const void* ptr, std::size_t size,
                    int32_t device);
-  /// Refuses `ptr`, which is not the beginning of memory of `device` and of this origin. The
-  /// message says what it is instead.
+  /// Refuses `ptr`, which is not the beginning of memory of `device` with this origin. The message
+  /// says what `ptr` is instead.
   [[noreturn]] void refuse_memory(const char* slot, const void* ptr, int32_t device, origin wanted);
-  /// Removes and returns the record of such memory, or refuses `ptr`.
+  /// Removes and returns the record of the memory of `device` and this origin that begins at `ptr`,
+  /// or refuses `ptr`.
   block take_memory(const char* slot, const void* ptr, int32_t device, origin from);
 
-  /// Blames a handle with an impossible size or descriptor, for the slots that write one.
+  /// Blames the runtime for writing a handle with an impossible size or descriptor.
   static void check_made(const char* slot, const outback_ipc_handle& handle);
 
   // ---- Devices
 
   /// Throws device_lost if a device that the call needs is lost.
   void check_not_lost(const any_call& call) const;
-  /// Notes that the call's device is lost, if the call needs only one.
+  /// Records that the call's device is lost, if the call needs only one device.
   void lose(const any_call& call);
   bool is_lost(int32_t device) const;
-  /// Returns the number of devices; nullopt if the runtime cannot say. Asks until it gets an
-  /// answer.
+  /// Returns the number of devices; nullopt if the runtime cannot tell. Each call asks again until
+  /// the runtime has told the number.
   std::optional<int32_t> device_count();
-  /// Returns what is known of a device. Asks until it gets an answer or the device is lost.
+  /// Returns the known facts about a device. Each call asks again until the runtime has told them
+  /// or the device is lost.
   facts facts_of(int32_t device);
 
   const complete_table devices_;  // the table to ask about devices
