@@ -1,8 +1,8 @@
-// What native kernels ask of the backend. Only backend_template/kernels includes this header from
-// outside core; a vendor's kernels use outback/kernels instead.
+// The backend's services for native kernels. Only backend_template/kernels includes this header
+// from outside core; a vendor's kernels use outback/kernels instead.
 //
-// A library of kernels that is loaded later has no copy of the backend's state, and does not link
-// against it. It finds this interface through ATen instead: the backend's PrivateUse1 hooks
+// A kernel library that is loaded later has no copy of the backend's state, and does not link
+// against the backend. It finds this interface through ATen: the backend's PrivateUse1 hooks
 // implement it (interfaces/hooks.cpp), and kernels/services.cpp reaches it by dynamic_cast from
 // at::detail::getPrivateUse1Hooks().
 #pragma once
@@ -18,9 +18,10 @@
 
 namespace outback::core {
 
-// The number is a part of the type's name, by which dynamic_cast in another library knows the type.
-// Raise the number whenever a member changes. Then a library of kernels that another Outback
-// compiled finds no services, and says so, where it would otherwise call through a wrong vtable.
+// The number is part of the type's name, by which dynamic_cast in another library recognizes the
+// type. Raise the number whenever a member changes. Then a kernel library that was compiled with
+// another version of Outback finds no services and reports an error, instead of calling through a
+// wrong vtable.
 inline namespace kernel_abi_1 {
 
 /// The functions of core that native kernels use. Each member does what the function of the same
@@ -31,7 +32,7 @@ class kernel_services {
   // ---- runtime/runtime.h
   virtual const outback_runtime& runtime() const noexcept = 0;
   virtual const std::string& backend_name() const noexcept = 0;
-  /// Has no device and no size, so its error texts name the slot alone.
+  /// Takes no device and no size, so its error texts name only the slot.
   virtual void check(outback_status status, const char* slot) const = 0;
 
   // ---- streams/stream.h

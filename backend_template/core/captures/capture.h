@@ -1,12 +1,13 @@
-// The captures that are open in this process: which streams are in one, which pool serves their
-// allocations, what broke them, and what waits for their end. All of it is kept by device, each
-// with a lock of its own: a capture concerns the devices whose streams are in it, and no others.
+// The captures that are open in this process: which streams they hold, which pool serves the
+// allocations on these streams, why a capture broke, and which work waits for its end. The registry
+// has one entry and one lock per device: a capture concerns only the devices whose streams are in
+// it.
 //
-// Include it where work must behave differently while a graph is captured: the allocator, streams
-// and events, random numbers, and the operators that are recorded. The runtime keeps its own idea
-// of a capture (graphs.status); this registry is what core asks, since it is cheap and knows the
-// pool. All functions here are thread-safe. In a forked child of a started process no capture is
-// open: those of the parent are the parent's.
+// Include this header where work must behave differently while a graph is captured: the allocator,
+// streams and events, random numbers, and the operators that are recorded. The runtime knows its
+// captures too (graphs.status), but core asks this registry, since it is cheap and knows the pool.
+// All functions here are thread-safe. In a forked child of a started process no capture is open:
+// the captures stay with the parent.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -31,47 +32,47 @@ namespace outback::core {
 class held_host_memory;
 class host_program;
 
-/// One capture, from its begin to its end. The registry and whoever asked for it share it.
+/// One capture, from its begin to its end. The registry and its callers share the object.
 /// Thread-safe.
 class capture {
  public:
   struct properties {
-    c10::Stream first;      // the stream of the begin
+    c10::Stream first;      // where the capture began
     c10::MempoolId_t pool;  // the memory pool of the graph
     bool pool_is_fresh;     // nothing was allocated from the pool before this capture
-    /// Takes the operators that CPU kernels serve. Null: they cannot be recorded.
+    /// Records the operators that CPU kernels serve. If null, such operators cannot be recorded.
     std::shared_ptr<host_program> program = nullptr;
     /// The thread whose operators the program takes (recording.h). 0 without a program.
     uint64_t recorded_by = 0;
-    /// Is called before a stream of a device that the capture was not on yet joins it, and sees to
-    /// it that the graph keeps the pool there. May be called twice for one device, by two threads
-    /// at once. What it throws leaves the stream outside. Empty: does nothing.
+    /// Makes the graph keep the pool on a device. Called before the first stream of that device
+    /// joins the capture; two threads may call it for one device at once. If it throws, the stream
+    /// does not join. May be empty.
     std::function<void(c10::DeviceIndex)> hold_pool = nullptr;
-    /// While somebody holds it, the pool's memory does not go back to the runtime.
+    /// The pool's memory does not go back to the runtime while this pointer has an owner.
     std::shared_ptr<void> pool_owner = nullptr;
-    /// Holds the pinned memory that captured copies use. Null: nobody does.
+    /// Holds the pinned memory that captured copies use. If null, nobody holds that memory.
     std::shared_ptr<held_host_memory> host_memory = nullptr;
   };
   explicit capture(properties of) : of_(std::move(of)) {}
 
-  /// Returns the stream on which the capture began, and has to end.
+  /// Returns the stream on which the capture began, and on which it must end.
   const c10::Stream& stream() const noexcept { return of_.first; }
   /// Returns the pool from which allocations on the capture's streams come.
   c10::MempoolId_t pool() const noexcept { return of_.pool; }
   /// Returns `properties::pool_owner`.
   const std::shared_ptr<void>& pool_owner() const noexcept { return of_.pool_owner; }
-  /// Returns true if memory of the pool held nothing before this capture, so that nothing of it has
-  /// to be put back.
+  /// Returns true if nothing was allocated from the pool before this capture. Then the pool has no
+  /// memory whose content must be restored.
   bool pool_is_fresh() const noexcept { return of_.pool_is_fresh; }
   /// Returns `properties::host_memory`.
   held_host_memory* host_memory() const noexcept { return of_.host_memory.get(); }
-  /// Returns the program or null. It lives at least as long as this object.
+  /// Returns the program or null. The program lives at least as long as this object.
   host_program* program() const noexcept { return of_.program.get(); }
   /// Returns true if this capture records the operators of that thread (recording.h).
   bool records_for(uint64_t thread) const noexcept {
     return thread != 0 && of_.recorded_by == thread;
   }
-  /// Returns what has to be put back at the end of the capture.
+  /// Returns the saved memory that the end of the capture restores.
   capture_rollback& rollback() noexcept { return rollback_; }
 
   /// Marks the capture as broken: its end throws `why` and makes no graph. The first reason stays.
@@ -80,7 +81,7 @@ class capture {
   std::string problem() const;
 
   /// Prepares the capture for a stream of the device, as `properties::hold_pool` says. Throws what
-  /// that throws.
+  /// `hold_pool` throws.
   void spread_to(c10::DeviceIndex device);
 
  private:
@@ -95,8 +96,9 @@ class capture {
 };
 
 namespace detail {
-// Of one device: how many of its streams are in a capture now, and how often one entered a capture.
-// Only capture.cpp writes them, and `now` always from the list of those streams.
+// For one device: how many of its streams are in a capture now, and how often a stream entered a
+// capture. Only capture.cpp writes the two counts. It derives `now` from its list of such streams,
+// and adds one while it does deferred work.
 struct captured_streams {
   std::atomic<uint64_t> now{0};
   std::atomic<uint64_t> ever{0};
@@ -104,17 +106,17 @@ struct captured_streams {
 inline constinit std::array<captured_streams, max_devices> captured{};
 }  // namespace detail
 
-/// Returns true if a stream of the device is in a capture, or what has waited for the last capture
-/// on the device has not been done yet. `device` must be a valid index. Costs one load, so that the
-/// allocator may ask on every call.
+/// Returns true if a stream of the device is in a capture, or if work that waited for the end of
+/// the last capture there (`defer_past_captures`) is not done yet. `device` must be a valid index.
+/// Costs one load, so the allocator may call this function for every request.
 inline bool any_capture(c10::DeviceIndex device) noexcept {
   const auto& streams = detail::captured[static_cast<size_t>(device)].now;
   return C10_UNLIKELY(streams.load(std::memory_order_acquire) != 0);
 }
 
 /// Returns how often a stream of the device has entered a capture. To make sure that no capture was
-/// open while some work was done: call this function, then `defer_past_captures`, which has to
-/// return false, do the work, and compare with this function's result afterwards.
+/// open during some work: call this function, call `defer_past_captures`, which must return false,
+/// do the work, call this function again and compare the two results.
 inline uint64_t captures_so_far(c10::DeviceIndex device) noexcept {
   return detail::captured[static_cast<size_t>(device)].ever.load(std::memory_order_acquire);
 }
@@ -124,21 +126,22 @@ std::shared_ptr<capture> capture_of(const c10::Stream& stream);
 /// Returns one of the captures that have a stream of the device, or null.
 std::shared_ptr<capture> capture_on(c10::DeviceIndex device);
 
-/// Returns true if an open capture records the operators of that thread (recording.h); of any
-/// thread for 0.
+/// Returns true if an open capture records the operators of `thread` (recording.h). For 0, returns
+/// true if an open capture records the operators of any thread.
 bool any_capture_records(uint64_t thread) noexcept;
 
-/// Keeps `work` and returns true if a stream of the device is in a capture. Whoever ends the last
-/// capture there calls it, on that thread and with no lock held; it must not throw. Otherwise
-/// returns false and keeps nothing. Decided under the lock under which captures end, so nothing is
-/// kept that nobody would call. Throws std::bad_alloc.
+/// If a stream of the device is in a capture, keeps `work` and returns true; otherwise returns
+/// false. The thread that ends the last capture on the device calls `work`, with no lock held;
+/// `work` must not throw. The decision holds the lock under which captures end, so work that is
+/// kept is always called. Throws std::bad_alloc.
 bool defer_past_captures(c10::DeviceIndex device, std::function<void()> work);
 
-/// Keeps a capture open while it lives. Its end takes all streams of the capture out of it, and
-/// does what has waited on devices that are in no capture then.
+/// Keeps a capture open while this object lives. The destructor takes all streams out of the
+/// capture, and does the deferred work of each device that is then in no capture.
 class open_capture {
  public:
-  /// Enters the first stream. device_graph makes one before the runtime's own begin.
+  /// Enters the first stream. device_graph constructs this object before it calls the runtime's
+  /// graphs.begin.
   explicit open_capture(std::shared_ptr<capture> opened);
   open_capture(const open_capture&) = delete;
   open_capture& operator=(const open_capture&) = delete;
@@ -151,12 +154,12 @@ class open_capture {
   const std::shared_ptr<capture> opened_;
 };
 
-/// Enters `stream` into `open` too, after it waited for an event of that capture. Does nothing if
-/// the capture has ended, or if the stream is in one already. `spread_to` comes before.
+/// Enters `stream` into `open`, because it waited for an event of that capture. Does nothing if the
+/// capture has ended, or if the stream is in a capture already. Call `spread_to` first.
 void join_capture(const std::shared_ptr<capture>& open, const c10::Stream& stream);
 
 /// Throws c10::Error (RuntimeError): "operation not permitted when a stream is capturing: <what>".
-/// Breaks the capture `broken` off for that reason, unless `broken` is null.
+/// Unless `broken` is null, first calls its `break_off` with that text.
 [[noreturn]] void refuse_in_capture(capture* broken, const std::string& what);
 
 }  // namespace outback::core

@@ -1,6 +1,6 @@
 // Reads a device argument that may be text or absent. These are the two steps before
 // outback::normalize_device (outback/backend.h), which checks an index; the Python bindings include
-// this header where they need one of the steps alone.
+// this header where they need only one of the two steps.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace outback::core {
 
-/// Returns the index that `device` spells: the number in "<name>:<index>", the current device for
+/// Returns the index in the text `device`: the number in "<name>:<index>", the current device for
 /// "<name>", and -1 for "cpu" and "cpu:0" if `rules.allow_cpu`. As torch.device does, it takes
 /// "privateuseone" in place of the name, and no sign or leading zero in the number.
 ///
@@ -20,7 +20,7 @@ namespace outback::core {
 /// c10::AcceleratorError (torch.AcceleratorError) for a number beyond 64 bits. Starts no device.
 int64_t read_device(std::string_view device, device_rules rules);
 
-/// Returns `index`, or the calling thread's device if there is none. Throws what check_index throws
+/// Returns `index`, or the calling thread's device for std::nullopt. Throws what check_index throws
 /// for an index out of range, negative ones included, and c10::Error (RuntimeError) before a
 /// backend is registered. Starts no device.
 c10::DeviceIndex index_or_current(std::optional<c10::DeviceIndex> index);

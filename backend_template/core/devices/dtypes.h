@@ -12,13 +12,13 @@
 
 namespace outback::core {
 
-/// Reads OUTBACK_FLOAT64, a flag: 0 takes float64 and complex128 from every backend, so that what a
-/// device without them meets can be tested on one that has them. Throws c10::ValueError if it is
-/// malformed. Registration calls it before it changes anything.
+/// Reads OUTBACK_FLOAT64, a flag: 0 takes float64 and complex128 away from every backend, so that
+/// tests can run on any device as if it lacked them. Throws c10::ValueError if it is malformed.
+/// Registration calls it before it changes anything.
 void read_float64_variable();
 
-/// Returns the dtypes that the device cannot have: the `declared` ones, and those that the variable
-/// takes away. Who else knows of a dtype that a device lacks adds it here.
+/// Returns all dtypes that the device cannot have: the `declared` ones, and those that
+/// OUTBACK_FLOAT64=0 takes away. Any further reason to leave a dtype out belongs in this function.
 std::vector<c10::ScalarType> all_unsupported_dtypes(std::vector<c10::ScalarType> declared);
 
 /// Names the dtypes that tensors and storages of the device cannot have.
@@ -27,8 +27,8 @@ void set_unsupported_dtypes(const std::vector<c10::ScalarType>& dtypes) noexcept
 /// Keeps the dtypes that autocast may cast to. The first one is autocast's default.
 void set_amp_dtypes(std::vector<c10::ScalarType> dtypes);
 
-/// Returns the dtypes of `set_amp_dtypes`; an empty list means that there is no autocast. Valid
-/// until the process ends.
+/// Returns the dtypes of `set_amp_dtypes`; an empty list means that the device has no autocast. The
+/// reference is valid until the process ends.
 const std::vector<c10::ScalarType>& amp_dtypes() noexcept;
 
 /// Returns true if tensors of the device may have `dtype`. Costs one load.
@@ -40,8 +40,8 @@ bool supports_all() noexcept;
 /// Throws c10::TypeError (TypeError) for a dtype that tensors of the device cannot have.
 void check_dtype(c10::ScalarType dtype);
 
-/// Returns the supported dtypes as torch.accelerator.get_device_capability wants them. They are the
-/// same for every device of the backend.
+/// Returns the supported dtypes in the form of torch.accelerator.get_device_capability. All devices
+/// of the backend support the same dtypes.
 c10::DeviceCapability capability() noexcept;
 
 }  // namespace outback::core

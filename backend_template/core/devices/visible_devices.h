@@ -7,22 +7,22 @@
 namespace outback::core {
 
 /// Hides the runtime's devices that <NAME>_VISIBLE_DEVICES does not name, and numbers the others in
-/// its order, by a layer over the table; outback/layers.hpp says how the list is read. From then on
-/// every slot takes torch's index.
+/// the order of that list, by a layer over the table; outback/layers.hpp describes the list. From
+/// then on every slot takes torch's index.
 ///
-/// Has to be called before the devices are counted. It reads the variable until it has succeeded
-/// once, and does nothing after that. Without the variable it changes nothing. If the runtime has
-/// no device yet it changes nothing either, and the next call reads the variable again. Throws
-/// c10::Error (RuntimeError) if the runtime cannot say which devices it has. Thread-safe.
+/// Call it before the devices are counted. After its first success, further calls do nothing.
+/// Without the variable it changes nothing. If the runtime has no device yet, it changes nothing
+/// either, and the next call reads the variable again. Throws c10::Error (RuntimeError) if the
+/// runtime cannot say which devices it has. Thread-safe.
 void select_visible_devices();
 
 /// Returns the variable's name for the registered backend.
 std::string visible_devices_variable();
 
-/// Returns what to add to an error that says that a device does not exist: the variable, if it
-/// hides devices, as in " (ACME_VISIBLE_DEVICES=)"; and if there is no device at all, the runtime's
-/// own reason, as in ": there is no device 0: <why>". Returns "" if there is nothing to add. Asks
-/// the runtime, so it is for errors only.
+/// Returns a suffix for an error about a device that does not exist: the variable, if it hides
+/// devices, as in " (ACME_VISIBLE_DEVICES=)"; and without any device, the runtime's own reason, as
+/// in ": there is no device 0: <why>". Otherwise returns "". Asks the runtime, so call it only for
+/// errors.
 std::string visible_devices_text();
 
 }  // namespace outback::core

@@ -1,6 +1,6 @@
-// A graph with the meaning of torch.cuda.CUDAGraph: what is captured on a stream, with a memory
-// pool of its own, and replayed on any stream. torch.<name>.CUDAGraph and torch.accelerator.Graph
-// are wrappers of `device_graph`; docs/graphs.md describes it for users.
+// A graph with the meaning of torch.cuda.CUDAGraph: work that is captured on a stream, with a
+// memory pool of its own, and replayed on any stream. torch.<name>.CUDAGraph and
+// torch.accelerator.Graph are wrappers of `device_graph`; docs/graphs.md describes it for users.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -19,20 +19,20 @@ namespace outback::core {
 /// A graph of the runtime, its pool and the program of its CPU operators.
 ///
 /// Calls for one object must not overlap. A call out of order throws c10::Error (RuntimeError) and
-/// changes nothing in the object. If a slot fails, the call throws what `check` throws; then no
-/// capture is open, and the graph is empty, as it was, or captured and not instantiated. Without
+/// changes nothing in the object. If a slot fails, the call throws what `check` throws. Then no
+/// capture is open, and the graph is empty, unchanged, or captured but not instantiated. Without
 /// the runtime's group graphs a capture throws c10::NotImplementedError (NotImplementedError). In a
-/// forked child the graph is the parent's: calls throw what ensure_started throws, and nothing is
-/// dropped.
+/// forked child the graph belongs to the parent: calls throw what ensure_started throws, and the
+/// destructor drops nothing.
 ///
-/// Memory that is allocated on the streams of the capture, on whichever device, comes from the
-/// graph's pool. The pool serves nobody else, and its memory stays where it is until all graphs of
-/// the pool are reset. Pinned host memory that captured copies use, whoever allocated it, is not
-/// handed out again until the graph is reset and its replays are over.
+/// Memory that is allocated on the streams of the capture, on any device, comes from the graph's
+/// pool. The pool serves no other allocations, and its memory keeps its addresses until all graphs
+/// of the pool are reset. Pinned host memory that captured copies use is not handed out again until
+/// the graph is reset and its replays are over, even if it was allocated before the capture.
 ///
 /// Where the CPU and the device share their memory (`records_host_operators`), operators that CPU
-/// kernels serve are recorded as callbacks. Such a capture computes while it records, and puts back
-/// at its end what that changed in memory and in generators.
+/// kernels serve are recorded as callbacks. Such a capture computes while it records. Its end
+/// restores the memory and the generators that these operators changed.
 class device_graph {
  public:
   /// With `keep_graph`, `capture_end` leaves `instantiate` to the caller or to the first replay.
@@ -46,21 +46,22 @@ class device_graph {
   /// capture. `pool` may be shared with other graphs; {0, 0} makes a new pool. Waits for the stream
   /// first if CPU operators will be recorded.
   void capture_begin(c10::MempoolId_t pool = {0, 0});
-  /// Ends the capture. The thread and its current stream must be those of the begin: otherwise it
-  /// throws c10::Error (RuntimeError) and the capture goes on, since its thread may be at work.
-  /// Throws c10::Error with the reason if something broke the capture, and what `check` throws if
-  /// the runtime fails to end or to instantiate it; then the graph is empty.
+  /// Ends the capture. Call it on the thread, and with the current stream, of `capture_begin`.
+  /// Otherwise it throws c10::Error (RuntimeError), and the capture goes on, since its own thread
+  /// may still be recording. If the capture is broken, throws c10::Error with the reason; if the
+  /// runtime fails to end or to instantiate the graph, throws what `check` throws. Then the graph
+  /// is empty.
   void capture_end();
   /// Ends an open capture without a graph, or does nothing. For callers that have an error of their
   /// own to report, such as the exception of a `with` statement's body.
   void abandon_capture() noexcept;
 
-  /// Makes the graph ready to be launched. Only once, and only with `keep_graph`: otherwise
-  /// `capture_end` has done it.
+  /// Makes the graph ready to be launched. Call it only once, and only with `keep_graph`: otherwise
+  /// `capture_end` has instantiated the graph.
   void instantiate();
   /// Launches the graph on the calling thread's current stream of the graph's device, and does not
-  /// wait for it. Instantiates the graph if that was not done. Throws c10::Error (RuntimeError) if
-  /// a tensor that CPU operators use has got other memory since the capture.
+  /// wait for it. Instantiates the graph first if needed. Throws c10::Error (RuntimeError) if a
+  /// tensor that CPU operators use has got other memory since the capture.
   void replay();
   /// Drops the graph and its use of the pool. Replays that are pending still run. The object can
   /// capture again.
@@ -81,15 +82,15 @@ class device_graph {
   std::unique_ptr<open_capture> open_;  // null: no capture is open
   std::thread::id capturing_thread_;
   c10::DeviceIndex device_ = -1;                   // -1: nothing was captured
-  std::shared_ptr<graph_pool> pool_;               // null: has none
-  bool has_begun_ = false;                         // the runtime has a capture of this object open
+  std::shared_ptr<graph_pool> pool_;               // null: no pool yet
+  bool has_begun_ = false;                         // the runtime has an open capture
   outback_graph handle_ = nullptr;                 // null: empty
   std::shared_ptr<host_program> program_;          // null: records no CPU operators
   std::shared_ptr<held_host_memory> host_memory_;  // null: nothing was captured
 };
 
 /// Throws c10::NotImplementedError (NotImplementedError): the contract has no slot that describes
-/// what is in a graph. For enable_debug_mode and debug_dump.
+/// the nodes of a graph. For enable_debug_mode and debug_dump.
 [[noreturn]] void refuse_graph_description();
 
 }  // namespace outback::core

@@ -1,5 +1,5 @@
-// The memory pool of a graph, kept in use on each device that the graph's capture spread to. What
-// was allocated from it stays where it is until the last graph of the pool lets go.
+// The memory pool of a graph, kept in use on each device to which the graph's capture spread.
+// Memory from the pool keeps its address until the last graph of the pool is gone.
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -12,17 +12,18 @@
 
 namespace outback::core {
 
-/// One use of the pool on each device that was named. Thread-safe.
+/// One use of the pool on each device that `hold` was called for. Thread-safe.
 class graph_pool {
  public:
-  /// Uses the pool on no device yet.
+  /// Does not use the pool on any device until `hold`.
   explicit graph_pool(c10::MempoolId_t id) noexcept : id_(id) {}
   graph_pool(const graph_pool&) = delete;
   graph_pool& operator=(const graph_pool&) = delete;
-  /// Ends the uses. The pool's memory can go back to the runtime once nobody else uses it.
+  /// Ends the uses. The pool's memory can go back to the runtime when it has no other users.
   ~graph_pool();
 
-  /// Uses the pool on `device` from now on, if it did not before. Throws what `cache_of` throws.
+  /// Starts to use the pool on `device`, unless this object uses it there already. Throws what
+  /// `cache_of` throws.
   void hold(c10::DeviceIndex device);
 
   c10::MempoolId_t id() const noexcept { return id_; }

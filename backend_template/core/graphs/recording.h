@@ -1,9 +1,9 @@
 // The seam between graphs and operators. Operators that CPU kernels serve put nothing on a stream,
-// so the runtime cannot record them. ops/recording takes them at a dispatch key of its own and
-// records each as a callback in the graph.
+// so the runtime cannot record them. ops/recording intercepts them at a dispatch key of its own and
+// records each operator as a callback in the graph.
 //
-// A thread's operators come to that key while the key is in the thread's dispatch keys. That is a
-// hint alone: whether an operator is recorded is what `capture_of` says of its stream.
+// The dispatcher routes a thread's operators to this key while the thread includes the key. The key
+// is only a hint: an operator is recorded if `capture_of` finds a capture on its stream.
 #pragma once
 
 #include <c10/core/DispatchKey.h>
@@ -13,27 +13,27 @@
 namespace outback::core {
 
 /// The dispatch key at which ops/recording sees operators. It lies below autograd and autocast and
-/// above the devices' dense kernels. It is set for a thread while that thread captures, and
-/// autograd's threads inherit it. PyTorch's DispatchKey.h intends it for use out of tree, and none
-/// of PyTorch's own devices uses it.
+/// above the devices' dense kernels. A thread includes the key while it captures, and autograd's
+/// threads inherit the key. PyTorch's DispatchKey.h reserves the key for use out of tree, and no
+/// device of PyTorch uses it.
 inline constexpr c10::DispatchKey recorder_key = c10::DispatchKey::CustomRNGKeyId;
 
-/// Sets the function that is called when a capture begins that records operators; it registers the
-/// recorder's kernels. Without it no operators are recorded. Registration calls it. Thread-safe, as
-/// are all functions here.
+/// Sets the function that registers the recorder's kernels. It is called when a capture that
+/// records operators begins; without it no operators are recorded. Registration calls
+/// set_operator_recorder. Thread-safe, as are all functions here.
 void set_operator_recorder(void (*prepare)()) noexcept;
-/// Returns that function, or null.
+/// Returns the function of `set_operator_recorder`, or null.
 using recorder_preparation = void (*)();
 recorder_preparation operator_recorder() noexcept;
 
-/// Brings the calling thread's operators to the recorder. Returns the thread's number, which the
-/// capture is opened with (capture::properties::recorded_by): no other thread has it.
+/// Routes the calling thread's operators to the recorder. Returns a number that only this thread
+/// has, for capture::properties::recorded_by.
 uint64_t enter_recorder() noexcept;
 
-/// Takes the calling thread's operators away from the recorder, if no capture is open any more that
-/// records them. Whoever ends a capture calls it; and the recorder does, for an operator that is in
-/// no capture: another thread, which cannot change this thread's dispatch keys, may have ended the
-/// capture by destroying the graph, or a guard may have put the keys back that it found.
+/// Stops routing the calling thread's operators to the recorder, unless an open capture records
+/// them. The end of a capture calls it. The recorder calls it too, for an operator outside any
+/// capture. Such an operator arrives if another thread, which cannot change this thread's dispatch
+/// keys, ended the capture by destroying the graph, or if a guard restored the keys.
 void leave_recorder_if_over() noexcept;
 
 }  // namespace outback::core

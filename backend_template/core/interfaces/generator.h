@@ -1,9 +1,10 @@
 // Random numbers: the device's generator, and the CPU generators that stand in for it when a random
 // operator runs on the CPU.
 //
-// A generator is a Philox position (seed, offset). On a device with a twin (twin/twin.h) it stands
-// for one of the twin's from the start of the backend on; before, it keeps what it is told. Its
-// state has the 16 bytes that torch.cuda uses, and that DTensor and AOTAutograd rely on.
+// A generator is a Philox position (seed, offset). On a device with a twin (twin/twin.h) a
+// generator forwards to a generator of the twin once the backend has started; before, it keeps its
+// position itself. Its state has 16 bytes in the layout of torch.cuda, on which DTensor and
+// AOTAutograd rely.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -17,20 +18,20 @@
 
 namespace outback::core {
 
-/// Where a kernel's random numbers start. The offset counts the numbers that each thread of earlier
-/// kernels may have drawn, and is a multiple of 4.
+/// The start of a kernel's random numbers. The offset counts the numbers that each thread of
+/// earlier kernels may have drawn, and is a multiple of 4.
 struct philox_position {
   uint64_t seed;
   uint64_t offset;
 };
 
 /// The generator behind torch.Generator(device="<name>"). Not thread-safe: as for all generators of
-/// torch, hold its `mutex_` around every call. Overrides that have no comment do what torch's
-/// c10::GeneratorImpl says.
+/// torch, hold its `mutex_` around every call. For overrides without a comment, see torch's
+/// c10::GeneratorImpl.
 class generator final : public c10::GeneratorImpl {
  public:
-  /// `is_default`: it stands for the twin's default generator, and not for a new one. `seed`: what
-  /// somebody has seeded it with already.
+  /// With `is_default` it forwards to the twin's default generator, otherwise to a new one. `seed`
+  /// is the initial seed, if one was set before.
   explicit generator(c10::DeviceIndex device, bool is_default = false,
                      std::optional<uint64_t> seed = std::nullopt);
 
@@ -40,40 +41,43 @@ class generator final : public c10::GeneratorImpl {
   void set_offset(uint64_t offset) override;
   uint64_t get_offset() const override;
   uint64_t current_seed() const override;
-  /// Sets and returns a seed that is not deterministic.
+  /// Sets and returns a nondeterministic seed.
   uint64_t seed() override;
   /// Reads 16 bytes of CPU memory: the seed, then the offset. Throws c10::Error (RuntimeError) for
   /// any other size, and for an offset that is not a multiple of 4.
   void set_state(const c10::TensorImpl& state) override;
-  /// Returns a new CPU tensor of those 16 bytes.
+  /// Returns a new CPU tensor with the 16 bytes that `set_state` reads.
   c10::intrusive_ptr<c10::TensorImpl> get_state() const override;
   /// Shares the position of `state`, another generator of this backend, from now on. Generators of
-  /// torch.cuda do the same. Each of the two has its own mutex, so the caller must see to it that
-  /// they are not used at the same time. Throws c10::Error for another kind of generator.
+  /// torch.cuda do the same. Each generator has its own mutex, so the caller must prevent
+  /// concurrent use of the two. Throws c10::Error for another kind of generator.
   void graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& state) override;
   /// Returns a new generator that shares this one's position.
   c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override;
 
-  /// Returns how often this generator was given a seed, an offset or a state. What is seeded from
-  /// it and draws by itself, as cuDNN's dropout, begins anew when this has changed.
+  /// Returns how often this generator was given a seed, an offset or a state. A generator that is
+  /// seeded from this one and then draws by itself, as in cuDNN's dropout, must be seeded again
+  /// when the count has changed.
   uint64_t seedings() const { return seedings_; }
 
-  /// Returns the position for a kernel whose threads draw up to `draws` numbers each, and moves the
-  /// offset behind them, rounded up to a multiple of 4, since Philox makes four at a time.
+  /// Returns the position for a kernel whose threads draw up to `draws` numbers each, and adds
+  /// `draws`, rounded up to a multiple of 4, to the offset, since Philox makes four numbers at a
+  /// time.
   ///
   /// Throws c10::Error (RuntimeError), and breaks the capture, if the device's current stream is
-  /// capturing: each replay would use this one position and repeat the numbers.
+  /// capturing: each replay would use this position and repeat the numbers.
   philox_position advance(uint64_t draws);
-  /// Does what `advance` does, without the look at captures. For host_program, which gives each
-  /// launch a position of its own.
+  /// Does what `advance` does, but also during a capture. For host_program, which gives each launch
+  /// a position of its own.
   philox_position take(uint64_t draws);
-  /// Undoes draws that moved the offset by `drawn` from `start` on. For host_program, at the end of
-  /// a capture. What others have drawn or put back meanwhile stays so. If the generator was seeded
-  /// meanwhile, it gets the position `start`. Only where the CPU's kernels run.
+  /// Subtracts `drawn` from the offset, to undo the draws that a capture made from `start` on.
+  /// Other draws made meanwhile still count. If the generator was seeded meanwhile, sets the
+  /// position to `start`. For host_program, and only for devices on which CPU kernels run.
   void put_back(philox_position start, uint64_t drawn) noexcept;
 
-  /// Returns the twin's generator that this one stands for, or an undefined one if the device has
-  /// no twin, or the backend has not started. The first call seeds it as this one was.
+  /// Returns the twin's generator to which this one forwards, or an undefined generator if the
+  /// device has no twin or the backend has not started. The first call copies a position that was
+  /// set on this generator to the twin's.
   const at::Generator& of_twin() const;
 
   /// Lets at::check_generator recognize this type.
@@ -88,23 +92,24 @@ class generator final : public c10::GeneratorImpl {
   std::shared_ptr<philox_position> position_ =
       std::make_shared<philox_position>(philox_position{c10::default_rng_seed_val, 0});
   bool is_default_;
-  bool is_set_ = false;  // somebody has set the position
+  bool is_set_ = false;  // the position was set
   uint64_t seedings_ = 0;
   mutable at::Generator of_twin_;
 };
 
-/// Returns the generator that operators use when they are given none. A negative index means the
+/// Returns the generator of operators that get no generator argument. A negative index means the
 /// current device. The reference is valid until the process ends. Thread-safe. Throws what
 /// check_index throws for an index out of range.
 const at::Generator& default_generator(c10::DeviceIndex device);
 
-/// Seeds the default generators of all devices, those that nobody has asked for yet as they are
-/// made. It counts no devices, so it starts no driver, which a fork could not survive. Thread-safe.
+/// Seeds the default generators of all devices. Generators that do not exist yet get the seed when
+/// they are made. Does not count devices, so it starts no driver and is safe before a fork.
+/// Thread-safe.
 void seed_default_generators(uint64_t seed);
 
-/// Returns the twin's generator behind `ours`, a generator of this backend's, or behind the default
-/// one of device `index` where `ours` is undefined. The device has a twin. Locks `ours`. Throws
-/// c10::Error for a generator of another type.
+/// Returns the twin's generator behind `ours`, a generator of this backend. If `ours` is undefined,
+/// returns the one behind the default generator of device `index`. The device must have a twin.
+/// Locks `ours`. Throws c10::Error for a generator of another type.
 at::Generator twin_generator(const at::Generator& ours, c10::DeviceIndex index);
 
 /// Returns a new CPU generator for one operator whose numbers start at `position`. The same
@@ -112,9 +117,10 @@ at::Generator twin_generator(const at::Generator& ours, c10::DeviceIndex index);
 at::Generator cpu_generator_at(philox_position position);
 
 /// Returns a new CPU generator for one random operator that runs on the CPU, seeded from the
-/// position of `device_generator`, or of the default generator of `device` if that is undefined.
-/// Moves the device generator's offset on, so that the next operator gets other numbers. Locks the
-/// device generator. Throws what `advance` throws, and c10::Error for a generator of another type.
+/// position of `device_generator`, or of the default generator of `device` if `device_generator` is
+/// undefined. Advances the device generator's offset, so that the next operator gets other numbers.
+/// Locks the device generator. Throws what `advance` throws, and c10::Error for a generator of
+/// another type.
 at::Generator shadow_generator(const at::Generator& device_generator, c10::DeviceIndex device);
 
 }  // namespace outback::core

@@ -1,6 +1,6 @@
-// The device guard: what c10 asks of a device type, which is its current device, streams and
-// events. torch.Stream, torch.Event and c10::DeviceGuard end here. Registration registers it;
-// module/ reaches the events inside c10::Event through this header.
+// The device guard: c10's interface to the current device, streams and events of a device type.
+// torch.Stream, torch.Event and c10::DeviceGuard call it. Registration registers it; module/ uses
+// this header to reach the events inside c10::Event.
 #pragma once
 
 #include <c10/core/Event.h>
@@ -13,8 +13,8 @@
 namespace outback::core {
 
 /// Returns a c10::Event that holds `made`, an event that exists on a device although it may never
-/// have been recorded. c10 creates an event at its first recording and has no way to take one over;
-/// events of other processes need that. `flags` are the OUTBACK_EVENT_* that it was made with.
+/// have been recorded. Events of other processes need this function, since c10 itself only creates
+/// new events, at their first recording. `flags` are the OUTBACK_EVENT_* of `made`.
 c10::Event adopt_event(event made, uint32_t flags);
 
 /// Returns the event inside `holder`, a c10::Event of this device type, or null before its first

@@ -1,5 +1,5 @@
-// The accelerator hooks: what ATen asks of a device type beyond the guard, which is its start, its
-// generators, pinned memory and the growth of storages. Registration registers them.
+// The accelerator hooks: ATen's interface to a device type beyond the guard, for its start,
+// generators, pinned memory and the resizing of storages. Registration registers them.
 #pragma once
 
 namespace at {

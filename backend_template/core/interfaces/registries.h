@@ -1,6 +1,5 @@
-// What torch finds in registries of its own: the device's clock and its timeline for the profiler,
-// a timer for DistributedDataParallel, and graphs for torch.accelerator. Registration calls all
-// four.
+// Entries in torch's registries: the device's clock and its timeline for the profiler, a timer for
+// DistributedDataParallel, and graphs for torch.accelerator. Registration calls all four functions.
 #pragma once
 
 namespace outback::core {
@@ -22,9 +21,9 @@ void register_ddp_timer();
 
 /// Makes torch.accelerator.Graph work on this device, from torch 2.12 on
 /// (graphs/accelerator_graph.cpp): registers a graph implementation, a wrapper of device_graph,
-/// with at::GraphImplRegistry. Does nothing if one is registered, and on releases of torch that
-/// have no such registry. Call it after the device has got its name, which is the registry's key.
-/// Makes no driver call.
+/// with at::GraphImplRegistry. Does nothing if an implementation is registered already, and on
+/// releases of torch without this registry. Call it after the device has got its name, which is the
+/// registry's key. Makes no driver call.
 void register_accelerator_graph();
 
 }  // namespace outback::core

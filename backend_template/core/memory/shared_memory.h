@@ -1,10 +1,10 @@
-// Memory of the device that two processes use, by the runtime's group ipc: how
-// torch.multiprocessing sends tensors (module/_outback/reducers.py).
+// Device memory that two processes share through the runtime's group ipc. torch.multiprocessing
+// sends tensors this way (module/_outback/reducers.py).
 //
-// The sender keeps the memory allocated until the receiver is done with it. The two tell each other
-// by a table of receipts, a file in memory that the sender makes and its receivers map. A receiver
-// that was killed counts as done. Memory of a sender that has ended is gone, or not, as the driver
-// has it: so it has to live for as long, as with torch.cuda's tensors.
+// The sender keeps the memory allocated until the receiver is done with it. The two communicate
+// through a table of receipts, an in-memory file that the sender makes and its receivers map. A
+// receiver that was killed counts as done. If the sender ends first, the driver may or may not free
+// the memory. So the sender must outlive its receivers, as with torch.cuda's tensors.
 //
 // All functions are thread-safe, and throw what `check` throws.
 #pragma once
@@ -17,36 +17,38 @@
 
 namespace outback::core {
 
-/// True if the memory of `device`, a valid index, can be shared: the runtime has the group ipc. On
-/// a device with a twin false: the memory is the twin's. Starts the backend.
+/// Returns true if memory of `device`, a valid index, can be shared: the runtime has the group ipc
+/// and the device has no twin (a twin's memory belongs to the twin). Starts the backend.
 bool shares_memory(c10::DeviceIndex device);
 
-/// Returns bytes of which one other process, of the same user on the same machine, makes a storage
-/// over the same memory. Other threads may use the memory meanwhile. Waits for the device, so that
-/// the other process sees what this one has enqueued. Returns "" for a storage without memory, for
-/// memory that is not the device allocator's, and for memory that came from another process.
+/// Returns a message from which one other process of the same user, on the same machine, makes a
+/// storage over the same memory. Other threads may use the memory during the call. Waits for the
+/// device, so that the other process sees what this one has enqueued. Returns "" for a storage
+/// without memory, for memory that is not the device allocator's, and for memory that came from
+/// another process.
 ///
-/// Memory that the CPU allocated (`adopt`) is moved first: the storage gets another pointer, as one
-/// of the CPU does that is shared. Throws c10::Error (RuntimeError) while a stream of the device is
-/// captured.
+/// Memory that the CPU allocated (`adopt`) is moved first, so the storage's pointer changes, as it
+/// does when torch shares a CPU storage. Throws c10::Error (RuntimeError) while a stream of the
+/// device is captured.
 std::string export_memory(c10::StorageImpl& storage);
 
-/// Returns a storage over the memory that another process exported. Once for each export. As with
-/// the CPU's shared memory, the storage cannot be resized: it would leave the memory.
+/// Returns a storage over the memory that another process exported. Call it once for each export.
+/// As with shared CPU memory, the storage cannot be resized, since it would leave the shared
+/// memory.
 ///
-/// Throws c10::ValueError (ValueError) if the bytes are no such message, if they tell of more
-/// memory than there is, if they were received before, and if this process may not look into the
-/// sender. The message may come from anywhere. Where the runtime has no host_memory.info, nobody
-/// knows how much memory there is.
+/// Throws c10::ValueError (ValueError) if `message` is malformed, claims more memory than the
+/// export has, or was received before, and if this process lacks permission to inspect the sender.
+/// So a message need not be trusted. But a runtime without host_memory.info cannot tell the size of
+/// the memory, and then the size in the message is not checked.
 c10::Storage import_memory(std::string_view message);
 
-/// Returns what all messages for the same memory, of the same pointer and size, have in common.
+/// Returns the part that is equal in all messages for the same memory: the same pointer and size.
 std::string memory_in(std::string_view message);
 
-/// Says for a message that this process has the memory already, and does not import it.
+/// Tells the sender that this process has the memory already, and will not import the message.
 void decline_memory(std::string_view message);
 
-/// Frees the memory with which all receivers are done. So does each export.
+/// Frees exported memory that no receiver uses any more. Each export does so too.
 void collect_exports();
 
 }  // namespace outback::core

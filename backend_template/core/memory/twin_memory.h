@@ -1,6 +1,6 @@
-// Memory of a twin as memory of ours: one pool for both devices. A DataPtr of ours owns the twin's
-// DataPtr, which is freed, and counted, by the twin's allocator alone. All functions are
-// thread-safe.
+// Memory of a twin as memory of this backend, so that both devices share one pool. A DataPtr of
+// this backend owns the twin's DataPtr; only the twin's allocator counts and frees the memory. All
+// functions are thread-safe.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -12,32 +12,34 @@
 
 namespace outback::core {
 
-/// Returns `size` bytes of the twin's memory on `device`, a device of ours with the twin `twin`,
-/// for work on its current stream. Throws what the twin's allocator throws.
+/// Returns `size` bytes of memory of `twin`, as memory of `device`, whose twin it is, for work on
+/// the current stream of `device`. Throws what the twin's allocator throws.
 c10::DataPtr allocate_twin_memory(c10::Device twin, std::size_t size, c10::Device device);
 
 /// Turns `memory`, `size` bytes that a twin's kernel allocated, into memory of `device`, without a
-/// copy. Memory that is of ours already, which an alias has lent, is handed through.
+/// copy. Returns memory that an alias has lent to the kernel, and that so belongs to `device`
+/// already, unchanged.
 c10::DataPtr adopt_twin_memory(c10::DataPtr&& memory, std::size_t size, c10::Device device);
 
-/// Returns the memory of `storage`, which is the twin's, as memory of `device`. It holds the
-/// storage, which cannot be resized from then on.
+/// Returns the memory of `storage`, a storage of the twin, as memory of `device`. The result keeps
+/// the storage alive, and the storage can no longer be resized.
 c10::DataPtr share_twin_storage(c10::Storage storage, c10::Device device);
 
-/// Returns the twin's storage that has `memory`, `size` bytes: the same one each time, made by the
-/// first call. It cannot be resized. Null if `memory` owns none of a twin's, or of another size.
+/// Returns the twin's storage over `memory`, `size` bytes. The first call makes the storage, and
+/// later calls return the same one. The storage cannot be resized. Returns null if `memory` owns no
+/// memory of a twin, or memory of another size.
 c10::Storage twins_storage_of(const c10::DataPtr& memory, std::size_t size);
 
-/// Notes in the twin's allocator that `stream`, the twin's, uses `memory`. Returns false if it owns
-/// none of a twin's.
+/// Notes in the twin's allocator that `stream`, a stream of the twin, uses `memory`. Returns false
+/// if `memory` owns no memory of a twin.
 bool record_twins_stream(const c10::DataPtr& memory, c10::Stream stream);
 
-/// Returns the twin's DataPtr that `memory` owns, or null if it owns none. The pointer is valid as
-/// long as `memory` is, and until twins_storage_of().
+/// Returns the twin's DataPtr that `memory` owns, or null. The pointer is valid while `memory`
+/// lives, but no longer than until the next twins_storage_of().
 const c10::DataPtr* twins_memory_in(const c10::DataPtr& memory) noexcept;
 
 /// Returns another owner of `memory`, on `device`, which may be the twin or the CPU. Returns an
-/// empty DataPtr if it owns no memory of a twin's.
+/// empty DataPtr if `memory` owns no memory of a twin.
 c10::DataPtr share_twin_memory(const c10::DataPtr& memory, c10::Device device);
 
 }  // namespace outback::core

@@ -1,5 +1,5 @@
-// What a call of an operator does besides computing: bytes that it copies, waits for the device,
-// and whose kernel it runs. Whoever does one of these notes it here, for the operator report
+// Counts, for each operator call, the bytes it copies and its waits for the device, and notes whose
+// kernel it runs. Code that copies, waits or runs a kernel notes that here, for the operator report
 // (ops/report/).
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace outback::core {
 
-/// Whose kernel ran, as the engine that lends tensors notes it (ops/in_place/). `none`: it had no
-/// part in the call, as in the fast paths of on_pointers/.
+/// Whose kernel ran. The engine that lends tensors (ops/in_place/) notes it. `none`: the engine had
+/// no part in the call, as in the fast paths of on_pointers/.
 enum class lent_kernel : uint8_t { none, in_place, over_copies };
 
 struct call_notes {
@@ -33,8 +33,8 @@ namespace detail {
 inline constinit thread_local copied_bytes copied_by_thread;
 // Relaxed loads and stores: a thread may see a new value a moment later.
 inline constinit std::atomic<bool> are_calls_noted{false};
-// Of the innermost call of an operator in this thread; null outside of operators. Only while calls
-// are noted.
+// The notes of the innermost operator call in this thread; null outside operators. Set only while
+// calls are noted.
 inline constinit thread_local call_notes* notes_of_call = nullptr;
 // The slow paths.
 void note_copy(bool to_device, bool from_device, size_t size, bool by_slot) noexcept;
@@ -44,51 +44,52 @@ void note_own_work() noexcept;
 void note_kernel(lent_kernel kernel) noexcept;
 }  // namespace detail
 
-/// True while somebody records operators. Costs one load.
+/// Returns true while calls are noted. Costs one load.
 inline bool are_calls_noted() noexcept {
   return detail::are_calls_noted.load(std::memory_order_relaxed);
 }
 
-/// Returns what this thread has copied since it began, whether calls are noted or not.
+/// Returns the bytes that this thread has copied since its start, whether or not calls are noted.
 inline const copied_bytes& copied_by_thread() noexcept {
   return detail::copied_by_thread;
 }
 
-/// A copy of `size` bytes has been enqueued, between the host and a device or between devices.
+/// Notes that a copy of `size` bytes was enqueued, between the host and a device or between
+/// devices.
 inline void note_copy(bool to_device, bool from_device, size_t size) noexcept {
   if (!to_device) detail::copied_by_thread.to_host += size;
   if (!from_device) detail::copied_by_thread.to_device += size;
   if (C10_UNLIKELY(are_calls_noted())) detail::note_copy(to_device, from_device, size, true);
 }
 
-/// The same for bytes that the CPU has copied by itself, in memory that it addresses.
+/// Notes `size` bytes that the CPU copied by itself, in memory that it addresses.
 inline void note_moved(bool to_device, bool from_device, size_t size) noexcept {
   if (C10_UNLIKELY(are_calls_noted())) detail::note_copy(to_device, from_device, size, false);
 }
 
-/// The host is about to wait for a stream, an event or a device. Returns what `note_wait` takes.
+/// Call it before the host waits for a stream, an event or a device. Returns the argument for
+/// `note_wait`.
 inline int64_t begin_wait() noexcept {
   return C10_UNLIKELY(are_calls_noted()) ? detail::begin_wait() : 0;
 }
 
-/// The host has waited since `begin_wait` returned `begun`.
+/// Call it after the wait, with the result of `begin_wait`.
 inline void note_wait(int64_t begun) noexcept {
   if (C10_UNLIKELY(are_calls_noted())) detail::note_wait(begun);
 }
 
-/// All work from before the call has been waited for: from now on the call waits for its own, which
-/// is time that it takes.
+/// Notes that the host has waited for all earlier work. Later waits of this operator call are for
+/// its own work, so they count as its own time.
 inline void note_own_work() noexcept {
   if (C10_UNLIKELY(are_calls_noted())) detail::note_own_work();
 }
 
-/// The call runs another device type's kernel.
+/// Notes that the call runs another device type's kernel.
 inline void note_kernel(lent_kernel kernel) noexcept {
   if (C10_UNLIKELY(are_calls_noted())) detail::note_kernel(kernel);
 }
 
-/// Returns what was noted outside of operators since the process began; `kernel` says nothing.
-/// Thread-safe.
+/// Returns the notes from outside operators since the process began; ignore `kernel`. Thread-safe.
 call_notes notes_outside_operators() noexcept;
 
 }  // namespace outback::core

@@ -1,5 +1,5 @@
-// Arenas: where blocks come from and where they return to. An arena holds the free blocks of one
-// stream, of one memory pool, and of either small or large requests. Blocks of two arenas never
+// An arena holds the free blocks of one stream and one memory pool, for either small or large
+// requests. A freed block returns to the arena from which it was taken. Blocks of two arenas never
 // merge.
 #pragma once
 
@@ -13,16 +13,16 @@
 
 namespace outback::core {
 
-/// The pool that serves everybody.
+/// The pool of all allocations that name no other pool.
 inline constexpr c10::MempoolId_t common_pool{0, 0};
 
-/// One pool's part on one device: of the common pool, of a torch.<name>.MemPool, or of a graph's.
+/// One device's part of a pool: the common pool, a torch.<name>.MemPool, or the pool of a graph.
 struct memory_pool {
   c10::MempoolId_t id = common_pool;
   int uses = 0;             // MemPool objects, graphs, and threads that route allocations to it
-  bool use_on_oom = false;  // serves everybody before memory runs out
+  bool use_on_oom = false;  // serves all allocations before memory runs out
   bool no_split = false;    // a segment serves one allocation
-  size_t segments = 0;      // how many it has
+  size_t segments = 0;      // segments of this pool
 };
 
 /// Free blocks of one kind. A request is served from the arena of its stream, pool and size class,
@@ -35,21 +35,21 @@ struct arena {
   recent_blocks recent;  // stays empty in an arena of large blocks
 };
 
-/// The arenas of one device. Not thread-safe. An arena stays where it is until `remove`.
+/// The arenas of one device. Not thread-safe. An arena keeps its address until `remove`.
 class arenas {
  public:
-  /// Returns the arena, or null if find_or_make() was never called for it.
+  /// Returns the arena, or null if find_or_make() has not made it.
   arena* find(c10::StreamId stream, bool small, c10::MempoolId_t pool) noexcept {
-    // Most requests are for the arena of the one before, which is found without a hash table.
+    // Most requests want the same arena as the previous request: then no hash table is needed.
     arena* const last = last_[small];
     if (C10_LIKELY(last != nullptr && last->stream == stream && last->pool->id == pool)) {
       return last;
     }
     return find_other(stream, small, pool);
   }
-  /// Returns the arena, made if there is none. `pool` must live at least until `remove`.
+  /// Returns the arena, and makes it if needed. `pool` must live at least until `remove`.
   arena& find_or_make(c10::StreamId stream, bool small, memory_pool& pool);
-  /// Destroys the arenas of a pool, which must be empty.
+  /// Destroys the arenas of a pool. They must have no blocks.
   void remove(c10::MempoolId_t pool) noexcept;
 
   /// Calls `visit` with each arena, empty ones included.
@@ -71,7 +71,7 @@ class arenas {
 
   arena* find_other(c10::StreamId stream, bool small, c10::MempoolId_t pool) noexcept;
 
-  std::array<arena*, 2> last_{};  // by is_small: what `find` found last, or null
+  std::array<arena*, 2> last_{};  // indexed by is_small: the last result of `find`, or null
   std::unordered_map<key, arena, key_hash> all_;
 };
 

@@ -1,15 +1,15 @@
-// The bookkeeping of one device's memory: what is free, what is in use, what waits for a stream,
-// and the statistics and the history. Start here to understand the allocator.
+// The bookkeeping for one device's memory: free blocks, blocks in use, blocks that wait for a
+// stream, the statistics and the history. Start here to understand the allocator.
 //
-//   device_cache          one for each device (caches.h): a lock, and behind it the blocks, the
-//     arena               memory pools, statistics.h and history.h; and in an arena the free blocks
-//                         of one stream and one pool, small or large
-//     pending_uses        blocks that were freed while streams still use them
+//   device_cache      one for each device (caches.h): a lock, the blocks, the memory pools, the
+//                     statistics and the history
+//     arena           the free blocks of one stream and one pool, small or large
+//     pending_uses    blocks that were freed while streams still use them
 //
-// It decides nothing and calls no slot: sizes are size_policy.h's business, what to do when memory
-// runs out is device_allocator.cpp's, and giving memory back is freeing.h's. All members are
-// thread-safe. Each holds the lock for no longer than it takes to relink a few blocks, or to copy
-// what it reports; nobody takes another lock meanwhile.
+// The cache makes no decisions and calls no slot: size_policy.h chooses sizes, device_allocator.cpp
+// handles a full device, and freeing.h gives memory back. All members are thread-safe. Each holds
+// the lock only to relink a few blocks, or to copy the data that it returns, and takes no other
+// lock meanwhile.
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -37,17 +37,17 @@ using segment_info = c10::CachingDeviceAllocator::SegmentInfo;
 /// One allocation. Sizes are in bytes.
 struct block_request {
   size_t requested;  // as the user asked
-  size_t size;       // what the block must have, by the size policy
+  size_t size;       // of the block, by the size policy
   c10::StreamId stream;
   c10::MempoolId_t pool{0, 0};
-  bool bypasses_cache = false;  // wants a segment of its own, which goes back when it is freed
-  std::shared_ptr<c10::GatheredContext> context;  // the caller's stack, if that is recorded
+  bool bypasses_cache = false;  // wants its own segment, which goes back to the runtime when freed
+  std::shared_ptr<c10::GatheredContext> context;  // the caller's stack, if stacks are recorded
 };
 
 class device_cache {
   using lock = std::lock_guard<std::mutex>;
 
-  // Calls a member of the queues with the lock held.
+  // Calls a member function of `pending_` with the lock held.
   template <auto member, class... Args>
   decltype(auto) in_queues(Args&&... args) {
     const lock held(mutex_);
@@ -67,46 +67,48 @@ class device_cache {
   c10::DeviceIndex device() const noexcept { return device_; }
   size_t granule() const noexcept { return granule_; }
 
-  // ---- Allocating. The block that these return is the caller's, and counted as allocated.
+  // ---- Allocating. The caller owns the block that these functions return, and it counts as
+  // allocated.
 
   /// Returns a free block that fits, or null if there is none.
   block* take(const request& wanted);
-  /// Does the same in the pools with `use_on_oom`, which serve everybody before memory runs out.
+  /// Does what `take` does in the pools with `use_on_oom`, which serve all requests before memory
+  /// runs out.
   block* take_from_reserves(const request& wanted);
   /// Makes a segment of `data`, `size` bytes that the runtime has just allocated, and serves the
   /// request from it.
   block* add_segment(void* data, size_t size, const request& wanted);
-  /// Makes a block for memory that the CPU's allocator made. The block owns `foreign`. Returns null
-  /// and leaves `foreign` alone if all that was taken would be more than `limit` then.
+  /// Makes a block for memory that the CPU's allocator made. The block owns `foreign`. If `taken`
+  /// would then exceed `limit` bytes, returns null and leaves `foreign` alone.
   block* add_adopted(c10::DataPtr&& foreign, size_t size, size_t limit, c10::StreamId stream,
                      const std::shared_ptr<c10::GatheredContext>& context);
 
-  /// Returns the first byte of the segment that an allocated block is a part of.
+  /// Returns the first byte of the segment that contains an allocated block.
   void* segment_of(const block& part) const;
 
   /// Notes that an allocated block is used on another stream than its own (record_stream).
   void record(block* used, c10::StreamId stream);
 
-  // ---- Freeing. `context` is the stack of whoever frees, or null.
+  // ---- Freeing. `context` is the stack of the thread that frees, or null.
 
-  /// Puts back a block that neither an owner nor a stream uses any more. Adopted memory it frees.
-  /// Returns false for a block that bypasses the cache: then the caller gives the memory back and
-  /// calls `forget`.
+  /// Puts a block that has no owner and that no stream uses back into its arena; frees adopted
+  /// memory. Returns false for a block that bypasses the cache: then the caller gives the memory
+  /// back and calls `forget`.
   [[nodiscard]] bool put_back(block* freed,
                               const std::shared_ptr<c10::GatheredContext>& context) noexcept;
-  /// Counts a block as freed by its owner while streams still use it. `put_back`, or `wait_for` and
-  /// `end`, follow later.
+  /// Counts a block as freed by its owner while streams still use it. The caller calls `put_back`,
+  /// or `wait_for` and `end`, later.
   void give_up(block* freed, const std::shared_ptr<c10::GatheredContext>& context) noexcept;
 
-  // ---- What streams still use: pending_uses.h.
+  // ---- Blocks that streams still use: pending_uses.h.
 
   bool any_pending() const noexcept { return pending_.any(); }
   bool should_ask() noexcept { return pending_.should_ask(); }
   /// Returns the number of the use that became pending last.
   uint64_t newest_pending() { return in_queues<&pending_uses::newest>(); }
-  /// Returns a use whose event the caller records: a spare one, or a new one.
+  /// Returns a spare or a new use. The caller records its event.
   std::unique_ptr<pending_use> make_use();
-  /// Lets a block that was given up wait for the ends of the uses.
+  /// Makes a block that was given up wait for the end of all `uses`.
   void wait_for(block* freed, pending_uses::uses&& uses) {
     in_queues<&pending_uses::add>(freed, std::move(uses));
   }
@@ -115,8 +117,9 @@ class device_cache {
   }
   void leave(pending_use* asked) noexcept { in_queues<&pending_uses::leave>(asked); }
   void asked_in_vain() noexcept { pending_.asked_in_vain(); }
-  /// Ends a use, and puts its block back if it was the last. Returns the block if it is adopted or
-  /// bypasses the cache, for the caller to give the memory back; otherwise returns null.
+  /// Ends a use. If it was the last use of its block, puts the block back. But if the block is
+  /// adopted or bypasses the cache, returns it, so that the caller gives the memory back; otherwise
+  /// returns null.
   block* end(pending_use* over, size_t queue) noexcept;
   /// Destroys the spare uses and their events, which calls a slot.
   void drop_spare_uses() noexcept {
@@ -125,53 +128,53 @@ class device_cache {
 
   // ---- Giving memory back to the runtime.
 
-  /// Takes all segments of a pool that are wholly free out of the cache, and returns them as a list
-  /// linked by `next`. {0, 0} means the common pool and, with `of_graphs`, the pools that nobody
-  /// uses any more. The caller gives each segment's memory back and calls `forget`, or calls
-  /// `keep_cached`.
+  /// Takes all wholly free segments of a pool out of the cache, and returns them as a list linked
+  /// by `next`. {0, 0} means the common pool and, with `of_graphs`, the pools without users. The
+  /// caller gives each segment's memory back and calls `forget`, or calls `keep_cached`.
   block* take_cached(c10::MempoolId_t pool, bool of_graphs = true);
-  /// Does the same with the common pool's segments that have been free for longest, until they have
-  /// `bytes` together or there are no more.
+  /// Does what `take_cached` does with the common pool's segments that have been free for longest,
+  /// until they have `bytes` in total or no more are free.
   block* take_oldest(size_t bytes);
   /// Undoes `take_cached` or `take_oldest`.
   void keep_cached(block* list) noexcept;
-  /// Removes a segment, or adopted memory, whose memory has gone back. The block is reused.
+  /// Removes a segment, or adopted memory, after its memory has gone back. Reuses the block object.
   void forget(block* gone) noexcept;
-  /// Counts the threads that hold memory on its way back. Whoever takes memory out of the cache or
-  /// of the queues enters it first, so that another thread does not run out of memory meanwhile.
+  /// Returns the count of threads that hold memory on its way back. A thread must enter it before
+  /// it takes memory out of the cache or of the queues. Other threads that run out of memory wait
+  /// for it.
   memory_in_transit& in_transit() noexcept { return in_transit_; }
 
   // ---- Sizes, in bytes.
 
-  /// Returns what tensors hold.
+  /// Returns the memory that tensors hold.
   size_t allocated() const;
-  /// Returns what the runtime has allocated for this cache.
+  /// Returns the memory that the runtime has allocated for this cache.
   size_t reserved() const;
-  /// Returns the adopted memory.
+  /// Returns the adopted memory (`add_adopted`).
   size_t adopted() const;
-  /// Returns both together.
+  /// Returns the sum of `reserved` and `adopted`.
   size_t taken() const;
   /// Returns the size of the largest free block.
   size_t largest_free();
 
   // ---- Pools. A pool that has neither users nor segments is removed.
 
-  /// Adds a user to a pool, which is made if there is none.
+  /// Adds a user to a pool, and makes the pool if needed.
   void begin_pool_use(c10::MempoolId_t pool);
-  /// Sets what memory_pool says of a pool, which is made if there is none.
+  /// Sets these members of the pool's memory_pool, and makes the pool if needed.
   void set_pool_options(c10::MempoolId_t pool, bool use_on_oom, bool no_split);
-  /// Removes a user. Does nothing for a pool that has none.
+  /// Removes a user. Does nothing for a pool without users.
   void end_pool_use(c10::MempoolId_t pool) noexcept;
   /// Returns how many users a pool has.
   int pool_uses(c10::MempoolId_t pool) const;
 
   // ---- Statistics
 
-  /// Counts an allocation that failed until everything pending was waited for and the cache was
-  /// emptied (num_alloc_retries and num_sync_all_streams).
+  /// Counts an allocation that was tried again after waiting for all pending uses and emptying the
+  /// cache (num_alloc_retries and num_sync_all_streams).
   void count_retry();
-  /// Counts an out-of-memory error and enters it into the history. `free` is what the device has
-  /// free, in bytes.
+  /// Counts an out-of-memory error and enters it into the history. `free` is the device's free
+  /// memory in bytes.
   void count_out_of_memory(size_t requested, size_t free, c10::StreamId stream,
                            std::shared_ptr<c10::GatheredContext> context);
   device_stats stats();
@@ -182,10 +185,10 @@ class device_cache {
 
   void configure_history(const history_settings& settings);
   void set_metadata(const std::string& text);
-  /// Returns the segments and their blocks, ordered by address: of one pool, or of all for {0, 0}.
+  /// Returns the segments of a pool and their blocks, ordered by address. {0, 0} means all pools.
   std::vector<segment_info> segments(c10::MempoolId_t pool);
-  /// Returns the history, oldest entry first. Adds a SNAPSHOT entry with `context` at the end, as
-  /// torch.cuda does, if the history is recorded.
+  /// Returns the history, oldest entry first. If the history is recorded, adds a SNAPSHOT entry
+  /// with `context` at the end, as torch.cuda does.
   std::vector<trace_entry> trace(std::shared_ptr<c10::GatheredContext> context);
 
  private:
@@ -194,7 +197,7 @@ class device_cache {
   static size_t in_bytes(const c10::CachingAllocator::StatArray& all) noexcept {
     return static_cast<size_t>(all[0].current);
   }
-  // The steps of the members above; device_cache.cpp describes them.
+  // The steps of the public members; device_cache.cpp describes them.
   void forget_one(block* gone) noexcept;
   bool retire(block* freed, const std::shared_ptr<c10::GatheredContext>& context);
   memory_pool& find_or_make(c10::MempoolId_t pool);
@@ -229,7 +232,7 @@ class device_cache {
   block* spare_ = nullptr;     // unused block objects, linked by `next`
   device_statistics statistics_;
   arenas arenas_;
-  // The common pool is always there; the others while they have users or segments.
+  // Always has the common pool, and the other pools while they have users or segments.
   std::unordered_map<c10::MempoolId_t, memory_pool, c10::MempoolIdHash> pools_;
   history history_;
   mutable std::mutex mutex_;
@@ -241,8 +244,8 @@ class device_cache {
 inline c10::MempoolId_t pool_of(const block& b) noexcept {
   return b.home == nullptr ? common_pool : b.home->pool->id;
 }
-/// Returns true for blocks that torch.cuda counts apart too, as oversize_allocations and
-/// oversize_segments.
+/// Returns true for blocks that count as oversize_allocations and oversize_segments, as in
+/// torch.cuda.
 inline bool is_oversize(const block& b) {
   return b.home != nullptr && b.size >= max_split_size();
 }

@@ -1,5 +1,5 @@
-// The free blocks of one arena, in bins by size. There are eight bins for each doubling of the
-// size, and a bit for each bin that is not empty, so a block that fits is found in a few loads.
+// The free blocks of one arena, in bins by size. Each doubling of the size has eight bins, and a
+// bit marks each bin that is not empty, so a search for a block takes a few loads.
 #pragma once
 
 #include <array>
@@ -11,15 +11,16 @@
 
 namespace outback::core {
 
-/// In bytes. Every size is a multiple of it.
+/// The smallest block in bytes. Every block's size is a multiple of this.
 inline constexpr size_t smallest_block = 64;
 inline constexpr int largest_log2 = 47;
-/// In bytes: 128 TiB, more than any device has. Larger requests are refused before they get here.
+/// The largest request in bytes: 128 TiB, more than any device has. Callers refuse larger requests
+/// earlier.
 inline constexpr size_t largest_request = size_t{1} << largest_log2;
 
 /// Returns the bin of blocks of `size` bytes, a multiple of 64, at least 64. Larger sizes are in
-/// the same or a higher bin. Below 1 KiB each multiple of 64 has a bin of its own; from there on,
-/// each doubling has eight.
+/// the same or a higher bin. Below 1 KiB each multiple of 64 has its own bin; from 1 KiB on, each
+/// doubling has eight bins.
 constexpr int bin_of(size_t size) {
   if (size < 1024) return static_cast<int>(size / smallest_block) - 1;
   const int log2 = static_cast<int>(std::bit_width(size)) - 1;
@@ -39,19 +40,19 @@ class free_blocks {
   /// Removes a block that is in this set.
   void remove(block* removed) noexcept;
 
-  /// Returns a block of at least `size` bytes, or null if there is none. The block stays in the
-  /// set. It is the smallest that fits in its bin, so at most an eighth larger than the best; but
-  /// of a bin with more than 64 blocks it looks at the first 64 only, as long as another block
-  /// fits.
+  /// Returns a block of at least `size` bytes, or null if no block fits. The block stays in the
+  /// set. It is the smallest fitting block of its bin, so at most an eighth larger than the best
+  /// fit. In a bin of more than 64 blocks only the first 64 are searched, unless the set has no
+  /// other fitting block.
   block* best_fit(size_t size) const noexcept;
-  /// Returns the smallest block of at least `size` bytes, or null if there is none. Looks at all
+  /// Returns the smallest block of at least `size` bytes, or null if no block fits. Searches all
   /// blocks of up to two bins.
   block* smallest_fit(size_t size) const noexcept;
 
-  /// Returns the bytes of the largest block, or 0.
+  /// Returns the size of the largest block in bytes, or 0 without blocks.
   size_t largest() const noexcept;
 
-  /// Calls `visit` with every block. `visit` may remove that block.
+  /// Calls `visit` with every block. `visit` may remove the block that it gets.
   template <class F>
   void for_each(F visit) const {
     for (block* head : bins_) {
@@ -74,12 +75,12 @@ class free_blocks {
   std::array<block*, bin_count> bins_{};
 };
 
-/// In bytes. A larger block is merged with its neighbours as soon as it is freed: as a recent block
-/// it would keep too much memory split.
+/// The largest recent block in bytes. A larger block is merged with its neighbours as soon as it is
+/// freed, since as a recent block it would keep too much memory split.
 inline constexpr size_t largest_recent = size_t{64} << 10;
 
-/// The block of each bin that was freed last, not merged with its neighbours. The next request is
-/// most often for the same size; it gets this block without a merge and a split. Not thread-safe.
+/// For each bin, the block that was freed last, not merged with its neighbours. The next request
+/// usually has the same size, and gets this block without a merge and a split. Not thread-safe.
 /// Owns nothing.
 class recent_blocks {
  public:
@@ -90,7 +91,7 @@ class recent_blocks {
     return remove(slot);
   }
 
-  /// Puts the block into its bin. Returns the block that was there before, or null.
+  /// Puts the block into its bin. Returns the previous block of the bin, or null.
   block* exchange(block* freed) noexcept {
     block*& slot = bins_[bin_of(freed->size)];
     block* const before = slot;
@@ -105,7 +106,7 @@ class recent_blocks {
   static constexpr int bins = bin_of(largest_recent) + 1;
 
   /// Removes and returns the block of the highest filled bin under `below`, and sets `below` to
-  /// that bin. Returns null if there is none.
+  /// that bin. Returns null if all these bins are empty.
   block* take_any(int& below) noexcept {
     while (count_ != 0 && below > 0) {
       if (block*& slot = bins_[--below]; slot != nullptr) return remove(slot);

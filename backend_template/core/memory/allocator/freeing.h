@@ -1,5 +1,5 @@
-// The way of memory back: from a tensor to the cache, and from the cache to the runtime. Unlike
-// device_cache, these functions call slots and may wait for the device. All are thread-safe.
+// Returns memory from tensors to the cache, and from the cache to the runtime. Unlike device_cache,
+// these functions call slots and may wait for the device. All are thread-safe.
 #pragma once
 
 #include "backend_template/core/memory/allocator/device_cache.h"
@@ -10,30 +10,30 @@ namespace outback::core {
 /// device: a block that streams still use becomes pending. In a forked child it does nothing.
 void free_block(void* context) noexcept;
 
-/// Sets what `process_pending` calls if it waits: a function that waits for the launches of graphs
-/// that are gone, on a device, and frees what they have used. For graphs; there is one.
-/// Thread-safe.
+/// Sets the function that `process_pending` calls if it waits. The function waits for the launches
+/// on a device of graphs that were destroyed, and frees the memory of those graphs. Only the graphs
+/// call this setter, once. Thread-safe.
 void set_wait_for_launches(void (*wait)(c10::DeviceIndex)) noexcept;
 
 /// Returns pending blocks to the cache, or to the runtime, if the streams that use them are done.
-/// With `wait` it waits for those streams; when it returns, everything that was pending at the call
-/// has come back, also what another thread has taken up.
+/// With `wait` it waits for these streams. When it returns, all blocks that were pending at the
+/// call have come back, including blocks that another thread has taken out of the queues.
 ///
-/// Does nothing while a stream of the device is captured. Throws what `check` throws if the device
-/// cannot say whether work is done; the blocks then stay pending.
+/// Does nothing while a stream of the device is captured. Throws what `check` throws if a slot
+/// fails to tell whether work is done; the blocks then stay pending.
 void process_pending(device_cache& cache, bool wait);
 
-/// Gives the cached segments of a pool back to the runtime, after it has waited for the device.
-/// `pool` is as for device_cache::take_cached. Throws what the wait threw: after giving the memory
-/// back if the device is lost, and without it if a capture has begun meanwhile.
+/// Waits for the device, and gives the cached segments of a pool back to the runtime. `pool` has
+/// the same meaning as for device_cache::take_cached. Throws what the wait throws. If the device is
+/// lost, gives the memory back first; if a capture has begun meanwhile, keeps the memory.
 void empty_cache(device_cache& cache, c10::DeviceIndex device, c10::MempoolId_t pool);
 
-/// Does the same for at least `bytes` of the common pool's segments that have been free for
-/// longest. Does nothing while a stream of the device is captured.
+/// Does what `empty_cache` does, for at least `bytes` of the common pool's segments that have been
+/// free for longest. Does nothing while a stream of the device is captured.
 void collect_garbage(device_cache& cache, c10::DeviceIndex device, size_t bytes);
 
 /// Tells torch's profiler that the memory at `data` grew by `change` bytes, negative for a free.
-/// Costs a check if no profiler records memory.
+/// Costs one check if no profiler records memory.
 void report_to_profiler(const device_cache& cache, c10::DeviceIndex device, void* data,
                         int64_t change);
 

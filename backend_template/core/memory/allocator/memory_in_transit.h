@@ -1,6 +1,7 @@
-// Counts the threads that have memory on its way back: taken out of where others would find it, and
-// not yet in the cache or given back to the runtime. A thread that runs out of memory waits for
-// them before it fails; without that it could fail while another thread holds what it needs.
+// Counts the threads that hold memory on its way back: such a thread has taken memory out of the
+// lists in which others look for it, and has not yet put it into the cache or given it back to the
+// runtime. A thread that runs out of memory waits for these threads before it fails, since one of
+// them may hold the memory that it needs.
 #pragma once
 
 #include <atomic>
@@ -12,9 +13,9 @@ namespace outback::core {
 /// The count of one device. Thread-safe.
 class memory_in_transit {
  public:
-  /// Counts the calling thread while the object lives: make it before memory is taken out, and let
-  /// it end when others can have the memory again. Meanwhile the thread may wait for the cache's
-  /// locks, for the device and for the interpreter's lock, but for no other lock and for no other
+  /// Counts the calling thread while the object lives. Construct it before you take memory out, and
+  /// destroy it when other threads can get the memory again. Meanwhile the thread may wait for the
+  /// cache's locks, the device and the interpreter's lock, but not for any other lock or another
   /// transit.
   class one {
    public:
@@ -31,10 +32,10 @@ class memory_in_transit {
     memory_in_transit& all_;
   };
 
-  /// Returns when the count has been 0 at some moment since the call.
+  /// Waits until the count is 0. It may rise again before this function returns.
   void wait() const noexcept {
     if (count_.load(std::memory_order_acquire) == 0) return;
-    const without_interpreter_lock unlocked;  // which those may wait for
+    const without_interpreter_lock unlocked;  // the counted threads may wait for it
     for (int left = 0; (left = count_.load(std::memory_order_acquire)) != 0;) {
       count_.wait(left, std::memory_order_acquire);
     }

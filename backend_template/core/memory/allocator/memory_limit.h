@@ -9,10 +9,11 @@
 namespace outback::core {
 
 /// Limits the process to `fraction`, from 0 to 1, of the device's memory. Later allocations beyond
-/// the limit fail; what is allocated already stays. A negative index means the current device.
-/// Throws c10::ValueError (ValueError) for another fraction, and what check_index throws.
+/// the limit fail; memory that is allocated already stays allocated. A negative index means the
+/// current device. Throws c10::ValueError (ValueError) for a fraction outside that range, and what
+/// check_index throws.
 void set_memory_fraction(c10::DeviceIndex device, double fraction);
-/// Returns the fraction, 1 unless it was set. `device` must be a valid index.
+/// Returns the fraction: 1 unless set_memory_fraction changed it. `device` must be a valid index.
 double memory_fraction(c10::DeviceIndex device) noexcept;
 
 /// Returns the limit in bytes. Starts the backend, and throws what device_info throws.

@@ -1,10 +1,10 @@
 // Blocks that were freed while streams still used them. Each such use waits in a queue of its
-// stream. A stream's work ends in order, so while the first use of a queue is not over, none behind
-// it is asked for.
+// stream. A stream's work ends in order, so as long as the first use of a queue is not over, the
+// later uses need no check.
 //
-// A thread that asks the runtime whether a use is over holds no lock, and several may ask at once.
-// While a thread asks, it counts as a holder of the use, so that the use is not recycled. The first
-// thread that finds the use over takes it out of its queue.
+// A thread asks the runtime without a lock whether a use is over, and several threads may ask at
+// once. While a thread asks, it counts as a holder of the use, so that the use is not recycled. The
+// first thread that finds the use over takes it out of its queue.
 #pragma once
 
 #include <c10/core/Stream.h>
@@ -22,14 +22,14 @@
 
 namespace outback::core {
 
-/// One stream's use of a block, which ends when the event `over` is done. The object, and with it
-/// its event, serves again for later uses, since a driver may take long to make an event.
+/// One stream's use of a block, which ends when the event `over` is done. The object and its event
+/// are reused for later uses, since a driver may take long to make an event.
 struct pending_use {
   event over;
   block* freed = nullptr;
   uint64_t number = 0;          // counts up from 1, over all queues
   pending_use* next = nullptr;  // in its queue, or in the list of spares
-  int holders = 0;              // the queue, and the threads that ask
+  int holders = 0;              // the queue, and the threads that ask for its state
 };
 
 /// The queues of one device. They call no slot. The device_cache's lock guards them; only `any` and
@@ -42,14 +42,14 @@ class pending_uses {
   pending_uses() = default;
   pending_uses(const pending_uses&) = delete;
   pending_uses& operator=(const pending_uses&) = delete;
-  /// Blocks that are pending stay so for ever. Destroys the events.
+  /// Destroys the events. Blocks that are still pending never return to the cache.
   ~pending_uses();
 
   /// Returns true if a use is pending. Costs one load.
   bool any() const noexcept { return count_.load(std::memory_order_relaxed) != 0; }
-  /// Returns true if an allocation should ask for pending blocks although the cache may serve it.
-  /// After an attempt that found nothing over, the next `most_rests` allocations skip it, since
-  /// asking a driver may cost more than allocating. A use at the front of a queue ends the
+  /// Returns true if an allocation should check the pending uses although the cache may serve it.
+  /// After a check that found no use over, the next `most_rests` allocations skip the check, since
+  /// asking a driver may cost more than allocating. A new use at the front of a queue ends the
   /// skipping.
   bool should_ask() noexcept {
     if (C10_LIKELY(!any())) return false;
@@ -57,27 +57,29 @@ class pending_uses {
     if (left > 0) rests_.store(left - 1, std::memory_order_relaxed);
     return left <= 0;
   }
-  /// Notes that nothing was over.
+  /// Notes that a check found no use over.
   void asked_in_vain() noexcept { rests_.store(most_rests, std::memory_order_relaxed); }
   /// Returns the number of the use that was added last.
   uint64_t newest() const noexcept { return newest_; }
 
   /// Returns a spare use, or null if there is none.
   std::unique_ptr<pending_use> take_spare() noexcept;
-  /// Enqueues the uses, at least one, that the block waits for. Their events are recorded.
+  /// Enqueues `all`, at least one use. The block waits for them. The caller has recorded their
+  /// events.
   void add(block* freed, uses&& all);
 
-  /// Returns the first use of the first queue, from number `queue` on, whose first use has a number
-  /// of at most `until`; and sets `queue` to that queue. Returns null if there is none. The caller
-  /// holds the use, and passes it to `leave` or to `end`.
+  /// Searches the queues from index `queue` on for a first use whose number is at most `until`.
+  /// Returns this use and sets `queue` to the index of its queue, or returns null. The caller then
+  /// holds the use, and must pass it to `leave` or to `end`.
   pending_use* ask(size_t& queue, uint64_t until) noexcept;
-  /// Ends the hold of a use that is not over.
+  /// Ends the caller's hold on a use that is not over.
   void leave(pending_use* asked) noexcept;
-  /// Ends the hold of a use that is over, and takes it out of its queue. If it was the last one
-  /// that its block waited for, returns the block, to one caller only; otherwise returns null.
+  /// Ends the caller's hold on a use that is over, and takes the use out of its queue. If it was
+  /// the block's last use, returns the block, to only one of several callers; otherwise returns
+  /// null.
   block* end(pending_use* asked, size_t queue) noexcept;
 
-  /// Returns the spare uses as a list, for `destroy` after the lock is released.
+  /// Returns the spare uses as a list. The caller releases the lock and then calls `destroy`.
   pending_use* take_spares() noexcept { return std::exchange(spare_, nullptr); }
   /// Destroys the uses of a list and their events, which calls a slot.
   static void destroy(pending_use* list) noexcept;
@@ -93,7 +95,7 @@ class pending_uses {
 
   static constexpr int most_rests = 15;
 
-  std::vector<line> lines_;       // by number; a queue is never removed
+  std::vector<line> lines_;       // a queue is never removed
   pending_use* spare_ = nullptr;  // linked by `next`
   uint64_t newest_ = 0;
   // Read without the lock.

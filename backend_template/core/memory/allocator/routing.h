@@ -1,5 +1,5 @@
-// Which memory pool serves the calling thread's allocations, and whether freed memory is kept at
-// all. torch.<name>.use_mem_pool, graphs and caching_allocator_enable use it.
+// Chooses the memory pool for the calling thread's allocations, and turns the caching of freed
+// memory on and off. For torch.<name>.use_mem_pool, graphs and caching_allocator_enable.
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -12,23 +12,25 @@ namespace detail {
 inline constinit std::atomic<bool> caching_is_on{true};
 }  // namespace detail
 
-/// Returns an id that no pool of this process has had. Thread-safe.
+/// Returns an id that no pool of this process has or had. Thread-safe.
 c10::MempoolId_t new_pool_id() noexcept;
 
-/// Lets the calling thread's allocations on `device` come from the pool, until the matching
-/// `end_allocate_to_pool`. Calls nest: the one that was begun last counts. Each call is a user of
-/// the pool, which exists on the device until it has neither users nor memory. Starts the backend.
+/// Makes the calling thread's allocations on `device` come from the pool, until the matching
+/// `end_allocate_to_pool`. Calls nest: the latest pool counts. Each call is a user of the pool. The
+/// pool exists on the device until it has neither users nor memory. Starts the backend.
 void begin_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool);
-/// Ends it. Throws c10::Error (RuntimeError), and changes nothing, if `pool` is not the pool that
-/// the thread began last on the device.
+/// Ends the thread's latest begin_allocate_to_pool on the device. Throws c10::Error (RuntimeError),
+/// and changes nothing, if that call was for another pool than `pool`.
 void end_allocate_to_pool(c10::DeviceIndex device, c10::MempoolId_t pool);
 
-/// Returns the pool for an allocation of the calling thread on `device`: the one that was begun
-/// last; without one, the pool of the capture that the thread's current stream is in; else {0, 0}.
+/// Returns the pool for an allocation of the calling thread on `device`: the pool of the latest
+/// begin_allocate_to_pool; otherwise the pool of the capture on the thread's current stream;
+/// otherwise {0, 0}.
 c10::MempoolId_t pool_for(c10::DeviceIndex device) noexcept;
 
-/// Turns the caching of freed memory on or off, for the whole process. While it is off, what is
-/// allocated goes back to the runtime as soon as it is freed. Thread-safe, as is the getter.
+/// Turns the caching of freed memory on or off, for the whole process. Memory that is allocated
+/// while caching is off goes back to the runtime as soon as it is freed. Thread-safe, as is the
+/// getter.
 void enable_caching(bool on) noexcept;
 inline bool is_caching_enabled() noexcept {
   return detail::caching_is_on.load(std::memory_order_relaxed);

@@ -1,6 +1,6 @@
-// What the allocator counts, as torch's DeviceStats, with torch.cuda's meaning of every number.
-// torch.<name>.memory_stats() shows it. Counts of bytes and of blocks are kept three times: for
-// all, for small segments, and for large segments.
+// The allocator's statistics, as torch's DeviceStats, with torch.cuda's meaning of every number.
+// torch.<name>.memory_stats() shows them. Counts of bytes and of blocks exist three times: for all
+// segments, for small ones, and for large ones.
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -17,14 +17,15 @@ using device_stats = c10::CachingDeviceAllocator::DeviceStats;
 /// belongs to a segment for small requests.
 class device_statistics {
  public:
-  /// Count a segment of a pool, and its end. From torch 2.13 on, private pools have a statistic of
-  /// their own. Adopted memory counts as a segment of the common pool, {0, 0}.
+  /// Count a new segment of a pool, and the removal of one. From torch 2.13 on, private pools have
+  /// a statistic of their own. Adopted memory counts as a segment of the common pool, {0, 0}.
   void add_segment(c10::MempoolId_t pool, size_t size, bool small);
   void remove_segment(c10::MempoolId_t pool, size_t size, bool small);
 
   /// Counts that a tensor took a block of `size` bytes for a request of `requested`.
   void allocate(size_t size, size_t requested, bool small);
-  /// Counts that the tensor gave the block up. It stays active: streams may still use it.
+  /// Counts that the tensor gave the block up. The block stays active, since streams may still use
+  /// it.
   void give_up(size_t size, size_t requested, bool small);
   /// Counts that no stream uses the block any more.
   void deactivate(size_t size, bool small);
@@ -33,13 +34,13 @@ class device_statistics {
   /// back to the runtime. Both numbers may be negative.
   void change_inactive_split(int64_t blocks, int64_t bytes, bool small);
 
-  /// Returns the counts as torch means them.
+  /// Returns the counts with torch's meaning.
   device_stats counts() const;
-  /// Returns the counts as they are kept, to add to and to read what is in use: see `remove_from`.
+  /// Returns the raw counts, for `add_to` and `remove_from`, and to read the memory in use.
   device_stats& kept() noexcept { return counts_; }
   const device_stats& kept() const noexcept { return counts_; }
-  /// Change a statistic that is kept here. Its `freed` is what was in use at the last reset, and
-  /// `counts` makes of it what was freed since: so each change writes what it must and no more.
+  /// Change a raw statistic. Its `freed` is the amount in use at the last reset; `counts` computes
+  /// the amount freed since then. So `remove_from` need not write `freed`.
   static void add_to(c10::CachingAllocator::Stat& kept, size_t amount) noexcept {
     kept.current += static_cast<int64_t>(amount);
     kept.allocated += static_cast<int64_t>(amount);
@@ -49,8 +50,8 @@ class device_statistics {
     kept.current -= static_cast<int64_t>(amount);
   }
 
-  /// Sets the sums of what was ever allocated and freed to 0, and the numbers of events. What is in
-  /// use, and the peaks, stay.
+  /// Sets the total amounts allocated and freed to 0, and the numbers of events. Keeps the amounts
+  /// in use, and the peaks.
   void reset_accumulated();
   /// Sets the peaks to the present values.
   void reset_peak();
