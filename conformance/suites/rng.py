@@ -380,7 +380,8 @@ def generators_of_other_devices_are_refused(backend: Backend) -> None:
         "randint": lambda d, g: torch.randint(9, (3,), device=d, generator=g),
         "multinomial": lambda d, g: torch.multinomial(torch.ones(3, device=d), 1, generator=g),
     }
-    pairs = [(backend.device, "cpu"), ("cpu", backend.device)]
+    cpu = torch.device("cpu")
+    pairs = [(backend.device, cpu), (cpu, backend.device)]
     pairs += [(backend.device, backend.other_device)] if backend.count > 1 else []
     for name, call in calls.items():
         for device, other in pairs:
