@@ -289,7 +289,7 @@ def need_graphs_here(backend: Backend) -> None:
     """Skipped where nothing can be captured: the other checks say that it is unsupported."""
     try:
         need_graphs(backend)
-    except Unsupported as error:
+    except (Unsupported, NotImplementedError) as error:
         raise Skipped(f"needs graphs: {error}") from error
 
 
