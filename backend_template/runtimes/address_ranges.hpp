@@ -1,4 +1,4 @@
-// The memory that a runtime knows, as a map of address ranges that do not overlap.
+// A map of address ranges that do not overlap: the memory that a runtime knows.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 
 namespace outback {
 
-/// Keeps books; it neither allocates nor frees. `Range` has `void* base` and `std::size_t size`, in
-/// bytes and above 0. May be used from any thread: each function holds one mutex, also during the
-/// functions that are passed in, which may not call the object.
+/// Only records ranges, and neither allocates nor frees memory. `Range` has `void* base` and
+/// `std::size_t size`, in bytes and above 0. May be used from any thread: each function holds the
+/// one mutex, also while it calls a function of the caller, which must not call this object.
 template <class Range>
 class address_ranges {
  public:
-  /// Adds `given` and returns nullopt. If it overlaps a range that is there, adds nothing and
-  /// returns that one.
+  /// Adds `given` and returns nullopt. If `given` overlaps a known range, adds nothing and returns
+  /// the known range.
   std::optional<Range> add(const Range& given) {
     const std::lock_guard lock(mutex_);
     const auto* begin = static_cast<const std::byte*>(given.base);
@@ -26,8 +26,8 @@ class address_ranges {
     return std::nullopt;
   }
 
-  /// Removes and returns the range that begins at `base`, if there is one and `fits(range)` is
-  /// true. If `fits` throws, the range stays.
+  /// Removes and returns the range that begins at `base`, if it exists and `fits(range)` is true.
+  /// If `fits` throws, the range stays.
   template <class Fits>
   std::optional<Range> take_if(const void* base, const Fits& fits) {
     const std::lock_guard lock(mutex_);
@@ -52,12 +52,12 @@ class address_ranges {
     const std::lock_guard lock(mutex_);
     return overlapping(static_cast<const std::byte*>(ptr), size);
   }
-  /// Returns the range that all `size` bytes from `ptr` on lie in.
+  /// Returns the range that contains all `size` bytes from `ptr` on.
   std::optional<Range> find_around(const void* ptr, std::size_t size) const {
     const auto found = find(ptr);
     return found && size <= found->size - offset(*found, ptr) ? found : std::nullopt;
   }
-  /// Whether `fits(range)` is true for one of them. Looks at one after the other.
+  /// Returns whether `fits(range)` is true for any range. Checks one range after another.
   template <class Fits>
   bool any(const Fits& fits) const {
     const std::lock_guard lock(mutex_);
@@ -70,9 +70,9 @@ class address_ranges {
                        static_cast<const std::byte*>(range.base));
   }
 
-  /// Calls `body(range)` for each range, so that none comes or goes meanwhile. If it throws, calls
-  /// `undo(range)` for those that it was called for before, and throws on: what is done is done for
-  /// all of them or for none.
+  /// Calls `body(range)` for each range, while no range can be added or removed. If `body` throws,
+  /// calls `undo(range)` for the ranges for which `body` has succeeded, and rethrows. So `body`
+  /// takes effect for all ranges or for none.
   template <class Body, class Undo>
   void for_each_or_none(const Body& body, const Undo& undo) const {
     const std::lock_guard lock(mutex_);
@@ -86,8 +86,9 @@ class address_ranges {
   }
 
  private:
-  // The caller holds mutex_. The ranges are sorted by their first byte and do not overlap. So only
-  // the last one that begins at or before `begin`, and the one behind it, can meet the range.
+  // The caller holds mutex_. The known ranges are sorted by their first byte and do not overlap. So
+  // only two of them can overlap `size` bytes from `begin` on: the last range that begins at or
+  // before `begin`, and the next range.
   std::optional<Range> overlapping(const std::byte* begin, std::size_t size) const {
     const auto next = by_base_.upper_bound(begin);
     if (next != by_base_.begin()) {

@@ -1,5 +1,5 @@
-// Counts the forks of this process. A runtime uses it to notice that it runs in a forked child, in
-// which the driver and the threads that it started do not exist.
+// Counts the forks of this process. With the count a runtime notices that it runs in a forked
+// child, where neither the driver nor the threads that the runtime started exist.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@ namespace outback {
 /// Returns how many forks lie between this process and the one that called this function first: 0
 /// in that process itself, 1 in its child.
 ///
-/// A runtime keeps the count from when it started the driver or a thread. If the count differs
-/// later, the caller is a forked child, and what was started does not exist there.
+/// A runtime stores the count when it starts the driver or a thread. If the count differs later,
+/// the caller is a forked child, where that driver or thread does not exist.
 ///
 /// May be called from any thread. The first call registers a pthread_atfork handler; each later
 /// call is one relaxed atomic load.
 uint32_t fork_count() noexcept;
 
 /// Throws outback::runtime_error if fork_count() is no longer `then`. The text says that the
-/// process was forked after `what` ("CUDA had been started"), and names both ways out for a user
-/// who did not choose the fork: a data loader's worker may be the child. May be called from any
-/// thread.
+/// process was forked after `what` ("CUDA had been started"). It also names two remedies for a user
+/// who did not write the fork, since the child may be a data loader's worker. May be called from
+/// any thread.
 inline void check_not_forked(uint32_t then, const char* what) {
   if (fork_count() == then) [[likely]]
     return;

@@ -1,4 +1,4 @@
-// Checks of device numbers and handles that the runtimes make alike.
+// Checks of device numbers and handles that all runtimes share.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 namespace outback {
 
 /// Throws outback::invalid_argument if a stream, event or graph (`what`) belongs to device number
-/// `of`, and the call names another one. Nothing else of a handle can be checked: it must be one of
-/// the runtime's that still exists.
+/// `of` and the call names another `device`. A runtime cannot check anything else about a handle:
+/// the caller must pass a handle of this runtime that still exists.
 inline void check_owner(const char* what, int32_t of, int32_t device) {
   if (of == device) return;
   throw invalid_argument("the " + std::string(what) + " is of device " + std::to_string(of) +
                          ", not of device " + std::to_string(device));
 }
 
-/// Returns device number `index` of a runtime's list. Throws outback::invalid_argument if there is
-/// none; `absence` says why there are none at all.
+/// Returns device number `index` in a runtime's list. Throws outback::invalid_argument if there is
+/// no such device; `absence` is the reason if the list is empty.
 template <class Device>
 Device& device_at(const std::vector<std::unique_ptr<Device>>& all, int32_t index,
                   const std::string& absence) {

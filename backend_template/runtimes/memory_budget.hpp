@@ -1,4 +1,4 @@
-// How much memory of a device this process may have, and has.
+// Counts the device memory that this process uses, and limits it.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@ namespace outback {
 /// A count of bytes with a limit. May be used from any thread; takes no lock.
 class memory_budget {
  public:
-  /// Counts `size` bytes of device number `device` as used. Throws outback::out_of_memory, and
-  /// counts none, if that would be more than `limit`.
+  /// Counts `size` more bytes of device number `device` as used. Throws outback::out_of_memory, and
+  /// counts nothing, if the sum would exceed `limit`.
   void take(uint64_t size, uint64_t limit, int32_t device) {
     uint64_t used = this->used();
     do {

@@ -1,4 +1,4 @@
-// The memory of other processes that is open in this one. The ipc slots of runtimes use it.
+// The memory of other processes that is open in this process. The ipc slots of runtimes use it.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +12,18 @@
 
 namespace outback {
 
-/// Counts how often each memory was opened, and for which device. `Identity` says which memory it
-/// is, also when the same is opened again by another handle. May be used from any thread; one lock
-/// is held during the functions that are passed in.
+/// Counts for each device how often each memory was opened. `Identity` identifies a memory, also
+/// when another handle opens the same memory again. May be used from any thread. Holds its one lock
+/// while it calls a function of the caller.
 template <class Identity>
 class opened_memory {
  public:
-  /// Returns where the memory is for the device. The first time, `open_it()` opens it and returns
-  /// its address; if that throws, nothing is open.
+  /// Returns the memory's address on the device. The first time, calls `open_it()` to open the
+  /// memory and get its address; if `open_it` throws, nothing is open.
   template <class Open>
   void* open(const Identity& which, int32_t device, const Open& open_it) {
     const std::lock_guard lock(mutex_);
-    // The entry is made first, so that nothing can fail once the memory is open.
+    // Make the entry first, so that nothing can fail once the memory is open.
     const auto [place, is_new] = opened_.try_emplace({which, device});
     if (is_new) {
       try {
@@ -37,9 +37,9 @@ class opened_memory {
     return place->second.base;
   }
 
-  /// Undoes one `open` that returned `base` for the device. For the last one, `close_it()` closes
-  /// the memory; if that throws, it stays open. Throws outback::invalid_argument if `base` is not
-  /// open for the device.
+  /// Undoes one `open` that returned `base` for the device. The last `close` calls `close_it()` to
+  /// close the memory; if `close_it` throws, the memory stays open. Throws
+  /// outback::invalid_argument if `base` is not open for the device.
   template <class Close>
   void close(void* base, int32_t device, const Close& close_it) {
     const std::lock_guard lock(mutex_);

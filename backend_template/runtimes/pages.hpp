@@ -1,4 +1,4 @@
-// The pages of the system, of which mappings are made.
+// The pages of the operating system, in which memory is mapped.
 #pragma once
 
 #include <unistd.h>
@@ -11,14 +11,15 @@
 
 namespace outback {
 
-/// Returns the size of a page in bytes. May be called from any thread; asks the system once.
+/// Returns the size of a page in bytes. May be called from any thread; asks the operating system
+/// once.
 inline std::size_t page_size() noexcept {
   static const auto size = std::size_t(sysconf(_SC_PAGESIZE));
   return size;
 }
 
-/// Returns `size` in bytes, rounded up to whole pages. Throws outback::out_of_memory for a size so
-/// large that it and one page more cannot be counted in a size_t.
+/// Returns `size` in bytes, rounded up to whole pages. Throws outback::out_of_memory if `size` plus
+/// one page does not fit into a size_t.
 inline std::size_t whole_pages(std::size_t size) {
   const std::size_t page = page_size();
   if (size > std::numeric_limits<std::size_t>::max() - 2 * page) {

@@ -13,21 +13,22 @@ namespace outback {
 struct pinned_range {
   void* base;
   std::size_t size;
-  bool registered;  // by host_registration.add; else allocated by host_memory.alloc
+  bool registered;  // by host_registration.add; false: allocated by host_memory.alloc
 };
 
 /// May be used from any thread.
 class pinned_ranges : public address_ranges<pinned_range> {
  public:
-  /// Throws outback::invalid_argument, and adds nothing, if the range overlaps one that is there or
-  /// is longer than the address space.
+  /// Adds a registered range. Throws outback::invalid_argument, and adds nothing, if the range
+  /// overlaps a known range or does not fit into the address space.
   void add_registered(void* base, std::size_t size);
-  /// Throws outback::invalid_argument, and removes nothing, if no registered range begins at
-  /// `base`.
+  /// Removes a registered range. Throws outback::invalid_argument, and removes nothing, if no
+  /// registered range begins at `base`.
   void take_registered(const void* base);
 };
 
-/// Throws outback::invalid_argument for a range that overlaps another one, which is `what`.
+/// Throws outback::invalid_argument for a range that overlaps the range at `met`. `what` says what
+/// that other range is.
 [[noreturn]] void refuse_range(const void* base, std::size_t size, const void* met,
                                std::size_t met_size, const std::string& what);
 

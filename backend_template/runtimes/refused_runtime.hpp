@@ -1,5 +1,4 @@
-// The table of a process's runtime that cannot be made, because a variable of the environment is
-// malformed.
+// The table for a runtime that cannot be made because an environment variable is malformed.
 #pragma once
 
 #include <string>
@@ -30,10 +29,11 @@ class refused_runtime {
   const std::string why_;
 };
 
-/// Returns the table of the runtime that `make()` returns a pointer to and that lives as long as
-/// the process. If `make` throws outback::runtime_error, returns a table whose slots fail with its
-/// text. That table is marked as refused, so that a registration fails with the text before it
-/// calls a slot. For a C function that has to return a table, whatever the environment says.
+/// Returns the table of the runtime that `make()` returns a pointer to; the runtime must live as
+/// long as the process. If `make` throws outback::runtime_error, returns a table whose slots fail
+/// with the text of that exception. That table is marked as refused, so that a registration fails
+/// with the text before it calls a slot. Use this in a C function that must return a table even if
+/// the environment is malformed.
 template <class Make>
 const outback_runtime* table_or_refusal(const Make& make) {
   try {

@@ -1,6 +1,6 @@
-// Declares the members of a runtime's class, which stand for the slots of outback/runtime.h: the
-// runtimes of the tree declare them alike, and outback/slot_list.hpp has them already. A class says
-// in its comment what its members do beyond the contract.
+// A macro that declares the members of a runtime's class, one for each slot of outback/runtime.h.
+// All runtimes in this tree declare the same members, so the macro takes the declarations from
+// outback/slot_list.hpp. The comment of each class says what its members do beyond the contract.
 //
 //   class my_runtime {
 //    public:

@@ -1,4 +1,4 @@
-// Tells the process that made an interprocess handle from all others.
+// Identifies the process that made an interprocess handle.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace outback {
 
-/// Returns a random number that stands for this process. The system's process numbers would not do:
-/// they are used again, and two containers may both have a process 7. A child that is forked after
-/// the first call has its parent's number. May be called from any thread.
+/// Returns a random number that identifies this process. The system's process numbers are not
+/// suitable: they are reused, and two containers may both have a process 7. A child that is forked
+/// after the first call has its parent's number. May be called from any thread.
 inline uint64_t this_process() {
   static const uint64_t number = [] {
     std::random_device random;

@@ -1,5 +1,5 @@
-// Work that fails after it was enqueued: OUTBACK_HOST_FAIL_WORK asks for it, so that programs and
-// backends can be tested with errors that show up late. See host_options::fail_work.
+// Work that fails after it was enqueued. OUTBACK_HOST_FAIL_WORK makes a piece of work fail, to test
+// programs and backends with errors that show up late. See host_options::fail_work.
 #pragma once
 
 #include <atomic>
@@ -9,15 +9,15 @@
 
 namespace outback::host {
 
-/// Counts the pieces of work of a runtime, and picks the one that is to fail.
+/// Counts a runtime's pieces of work, and picks the piece that fails.
 class failing_work {
  public:
-  /// `number` counts from 1.
+  /// Piece number `number`, from 1, fails.
   explicit failing_work(uint64_t number) noexcept : number_(number) {}
 
   uint64_t number() const noexcept { return number_; }
-  /// Counts a piece that is enqueued outside of a capture. Returns whether it is the one. What is
-  /// no work, such as an event's recording, does not count. May be called from any thread.
+  /// Counts a piece of work that is enqueued outside of a capture, and returns whether this piece
+  /// fails. Does not count marks such as an event's recording. May be called from any thread.
   bool picks(const work_note& note) noexcept {
     return note.kind != 0 && count_.fetch_add(1, std::memory_order_relaxed) + 1 == number_;
   }
@@ -27,26 +27,26 @@ class failing_work {
   std::atomic<uint64_t> count_{0};
 };
 
-/// What has failed on one stream and was not told yet. May be used from any thread.
+/// The failure on one stream that was not reported yet. May be used from any thread.
 class late_failure {
  public:
   explicit late_failure(uint64_t number) noexcept : number_(number) {}
 
-  /// Keeps the failure of a piece of work. The stream calls it when the piece has failed.
+  /// Stores the failure of a piece of work. The stream calls this when the piece has failed.
   void keep(const work_note& note) noexcept { kind_.store(note.kind, std::memory_order_release); }
   bool is_kept() const noexcept { return kind_.load(std::memory_order_acquire) != 0; }
-  /// Throws the failure as an outback::runtime_error with OUTBACK_INTERNAL, once. Returns if there
-  /// is none.
+  /// Throws the failure once, as an outback::runtime_error with OUTBACK_INTERNAL. Does nothing if
+  /// there is no failure.
   void tell();
 
  private:
   const uint64_t number_;
-  std::atomic<outback_record_kind> kind_{0};  // 0: none
+  std::atomic<outback_record_kind> kind_{0};  // 0: no failure
 };
 
-/// Whether a piece that fails leaves its work undone. Copies and fills write nothing. All else runs
-/// and fails at its end: a callback has to run, since its data is freed there, and so has a launch,
-/// which the next launch of the graph waits for.
+/// Whether a failing piece of work does not run. Copies and fills do not run, and so write nothing.
+/// All other work runs and fails at its end: a callback must run, because it frees its data, and a
+/// launch of a graph must run, because the next launch waits for it.
 constexpr bool is_left_undone(const work_note& failed) noexcept {
   return failed.kind != OUTBACK_RECORD_KERNEL && failed.kind != OUTBACK_RECORD_CALLBACK &&
          failed.kind != OUTBACK_RECORD_GRAPH;

@@ -6,7 +6,7 @@
 
 namespace outback::host {
 
-/// A generator with 64 bits of state, in the manner of splitmix64. Not safe for two threads at
+/// A generator with 64 bits of state, similar to splitmix64. Not safe for use by two threads at
 /// once.
 class randomness {
  public:

@@ -1,13 +1,13 @@
-// A stream of the host runtime: a queue of work, and a thread that takes the work from it. Read it
-// to learn which thread runs what, and what a capture changes.
+// A stream of the host runtime: a queue of work, and a thread that runs the work. Read this to
+// learn which thread runs which work, and what a capture changes.
 //
 // The thread starts with the first work that cannot run on the calling thread, so a process that
 // never needs a thread has none. Threads are detached: a process may call exit(), or be a forked
-// child that ends, while work is queued and threads live. Each thread owns its stream, so the last
-// owner outside may drop a stream that still works.
+// child that ends, while work is queued and threads live. Each thread shares ownership of its
+// stream, so the last other owner may drop a stream that still has work.
 //
-// Work comes in only through `try_run`, `enqueue` and `enqueue_uncaptured`, so what a capture means
-// for work is said there.
+// Work enters a stream only through `try_run`, `enqueue` and `enqueue_uncaptured`. Their comments
+// say how a capture treats the work.
 #pragma once
 
 #include <atomic>
@@ -30,31 +30,32 @@
 
 namespace outback::host {
 
-/// What `check_not_forked` says of a stream that has a thread.
+/// The argument `what` of `check_not_forked` for a stream that has a thread.
 inline constexpr const char* used_before_fork = "the device had started work in the background";
 
-/// What a stream is made with, beyond its device.
+/// Options of a stream.
 struct stream_options {
   int32_t priority = 0;  // greatest_priority to least_priority; lower is more urgent
-  // With a value, no work runs on the calling thread, and the stream's thread sleeps up to 200
+  // If set, no work runs on the calling thread, and the stream's thread sleeps up to 200
   // microseconds before half of its pieces of work.
   std::optional<randomness> adversary = std::nullopt;
-  // Picks the piece of work that fails. Null: none does.
+  // Picks the piece of work that fails. Null: no work fails.
   std::shared_ptr<failing_work> failing = nullptr;
 };
 
-/// Who runs a piece of work.
+/// The threads that may run a piece of work.
 enum class runner : uint8_t {
   its_thread,    // the stream's thread alone
   a_waiter_too,  // also a thread that waits for the stream, which saves waking the stream's
 };
 
-/// May be used from any thread; must be owned by a shared_ptr. Work must not throw: on the stream's
-/// thread an exception ends the process, and in `try_run` it leaves the stream busy for ever.
+/// May be used from any thread; a shared_ptr must own it. Work must not throw: on the stream's
+/// thread an exception ends the process, and in `try_run` an exception leaves the stream busy for
+/// ever.
 class stream : public std::enable_shared_from_this<stream> {
  public:
-  /// Makes a stream with a queue of its own. `busy` measures the stream's thread, and `log` gets
-  /// the records of its work.
+  /// Makes a stream with its own queue. `busy` measures the stream's thread, and `log` gets the
+  /// records of the stream's work.
   stream(int32_t device, std::shared_ptr<busy_clock> busy, const stream_options& options = {},
          std::shared_ptr<activity_log> log = std::make_shared<activity_log>())
       : device_(device),
@@ -63,26 +64,27 @@ class stream : public std::enable_shared_from_this<stream> {
         log_(std::move(log)),
         failure_(options.failing ? std::make_shared<late_failure>(options.failing->number())
                                  : nullptr) {}
-  /// Makes another handle for the queue of `queue`. Of such an object only `queue()` and `device()`
-  /// may be used.
+  /// Makes another handle for the queue of `queue`. Such an object allows only calls of `queue()`
+  /// and `device()`.
   explicit stream(std::shared_ptr<stream> queue)
       : device_(queue->device_), queue_of_(std::move(queue)) {}
 
-  /// The stream that has the queue: this one, unless it was made as another's handle.
+  /// Returns the stream that has the queue: this stream, or the stream for which this object is
+  /// another handle.
   stream& queue() noexcept { return queue_of_ ? *queue_of_ : *this; }
 
   int32_t device() const noexcept { return device_; }
-  /// What records call it. Every stream of the process has another number.
+  /// The stream's number in records. Every stream of the process has a different number.
   uint64_t number() const noexcept { return number_; }
 
-  /// Whether everything that was enqueued has run; then the caller sees what it wrote. Always false
-  /// in a capture. One atomic load.
+  /// Returns whether all enqueued work has run. If true, the caller sees all writes of that work.
+  /// Always false in a capture. Costs one atomic load.
   bool idle() const noexcept { return pending_.load(std::memory_order_acquire) == 0; }
 
-  /// Runs `work` on the calling thread and returns true if the stream is idle, in no capture and
-  /// not adversarial; returns false, and runs nothing, otherwise. Work that others enqueue
-  /// meanwhile waits. `note` is for the work's record, if there is to be one, here and below.
-  /// Throws outback::runtime_error in a forked child.
+  /// If the stream is idle, in no capture and not adversarial, runs `work` on the calling thread
+  /// and returns true. Otherwise runs nothing and returns false. Work that other threads enqueue
+  /// meanwhile waits. If a recording goes on, `note` describes the work in its record, here and in
+  /// the functions below. Throws outback::runtime_error in a forked child.
   template <class Work>
   bool try_run(const Work& work, const work_note& note = native_work) {
     if (!idle() || !begin_inline()) return false;
@@ -91,21 +93,22 @@ class stream : public std::enable_shared_from_this<stream> {
     return true;
   }
 
-  /// Lets `by` run `work` after everything that was enqueued before; in a capture, keeps it for the
+  /// Lets `by` run `work` after all work that was enqueued before; in a capture, adds `work` to the
   /// graph instead. Returns the ticket for `wait`. Throws outback::invalid_argument if the stream's
-  /// capture is broken, and outback::runtime_error if no thread can start or if this is a child
-  /// that was forked after the thread had started; nothing is enqueued then.
+  /// capture is broken, and outback::runtime_error if no thread can start or if this process is a
+  /// child that was forked after the thread had started. If it throws, nothing is enqueued.
   uint64_t enqueue(std::function<void()> work, runner by = runner::its_thread,
                    const work_note& note = native_work);
 
-  /// Does the same for work that no graph can keep. In a capture it breaks the capture and throws
-  /// outback::invalid_argument; `what` names the work in the text. `accepted` is called once the
-  /// work is sure to run, and before it runs; it must neither throw nor call the stream.
+  /// Enqueues work that no graph can contain. In a capture, breaks the capture and throws
+  /// outback::invalid_argument; `what` names the work in the text. Calls `accepted` when the work
+  /// is sure to run, before it runs; `accepted` must neither throw nor call the stream. Otherwise
+  /// like `enqueue`.
   uint64_t enqueue_uncaptured(std::function<void()> work, const char* what,
                               const std::function<void()>& accepted = nullptr,
                               runner by = runner::its_thread, const work_note& note = native_work);
 
-  /// How work that the calling thread enqueues now is recorded.
+  /// Returns where work that the calling thread enqueues now is recorded.
   record_place record_here() const noexcept {
     const uint64_t recording = log_->recording();
     if (recording == 0) return {};
@@ -116,14 +119,13 @@ class stream : public std::enable_shared_from_this<stream> {
   /// Throws outback::runtime_error in a forked child.
   void wait(uint64_t ticket);
 
-  /// Blocks the caller until everything that was enqueued before the call has run. In a capture it
-  /// breaks the capture and throws outback::invalid_argument; throws outback::runtime_error in a
-  /// forked child.
-  /// Throws what has failed late on the stream.
+  /// Blocks the caller until all work that was enqueued before the call has run. In a capture,
+  /// breaks the capture and throws outback::invalid_argument. Throws outback::runtime_error in a
+  /// forked child, and throws a late failure of the stream.
   void sync();
 
-  /// Returns `idle()`, except that in a capture it breaks the capture and throws
-  /// outback::invalid_argument. Throws what has failed late on the stream.
+  /// Returns `idle()`. In a capture, breaks the capture and throws outback::invalid_argument.
+  /// Throws a late failure of the stream.
   bool query() {
     const bool is_done = idle();
     if (!is_done) refuse_in_capture("asking whether the stream is done");
@@ -131,23 +133,23 @@ class stream : public std::enable_shared_from_this<stream> {
     return is_done;
   }
 
-  /// What has failed late on the stream and was not told; null if no work can.
+  /// The stream's late failure that was not reported yet; null if no work of the stream can fail.
   const std::shared_ptr<late_failure>& failure() const noexcept { return failure_; }
-  /// Throws what has failed late on the stream, once.
+  /// Throws a late failure of the stream, once.
   void tell_failure() {
     if (failure_ != nullptr) failure_->tell();
   }
-  /// Does what `sync` does, and leaves what has failed late to the next call that tells it.
+  /// Waits like `sync`, but leaves a late failure to the next call that reports it.
   void sync_untold();
 
-  /// Lets the thread end once the queue is empty. Nothing may be enqueued afterwards; waiting is
-  /// still allowed.
+  /// Lets the thread end once the queue is empty. After this call no work may be enqueued, but
+  /// waiting is still allowed.
   void close();
 
-  // ---- Captures. What throws here throws outback::invalid_argument; begin_capture, end_capture
-  // and wait_in_capture throw outback::runtime_error in a forked child.
+  // ---- Captures. Functions that throw here throw outback::invalid_argument. In a forked child,
+  // begin_capture, end_capture and wait_in_capture throw outback::runtime_error.
 
-  /// Whether the stream is in a capture. One relaxed load.
+  /// Returns whether the stream is in a capture. Costs one relaxed load.
   bool captured() const noexcept {
     return (pending_.load(std::memory_order_relaxed) & captured_bit) != 0;
   }
@@ -156,25 +158,27 @@ class stream : public std::enable_shared_from_this<stream> {
   /// Begins a capture, in which this stream is lane 0. Throws if the stream is in a capture
   /// already.
   void begin_capture();
-  /// Ends the capture that began on this stream, takes all its streams out of it, and returns its
-  /// work. Throws, also after it has ended the capture, if the capture is broken or one of its
-  /// streams was not joined; throws without ending anything if no capture began on this stream.
+  /// Ends the capture that began on this stream, releases all its streams, and returns its work. If
+  /// the capture is broken or one of its streams was not joined, ends the capture and throws. If no
+  /// capture began on this stream, throws and ends nothing.
   recording end_capture();
-  /// Returns where the stream is in its capture, for a recording of an event. Throws if it is in no
-  /// capture.
+  /// Returns the stream's place in its capture, for recording an event. Throws if the stream is in
+  /// no capture.
   std::unique_ptr<const capture::place> place_in_capture() const;
-  /// Makes later work in the capture need what was seen at `there`. A stream in no capture joins
-  /// that of `there`. If the stream is in another capture, breaks both and throws.
+  /// Makes the stream's later work in the capture wait for all work before `there`. A stream in no
+  /// capture joins the capture of `there`. If the stream is in another capture, breaks both
+  /// captures and throws.
   void wait_in_capture(const capture::place& there);
-  /// If the stream is in a capture, breaks the capture and throws a text that `what` cannot be
-  /// captured.
+  /// If the stream is in a capture, breaks the capture and throws; the text says that `what` cannot
+  /// be captured.
   void refuse_in_capture(const char* what) const;
-  /// For a stream that is destroyed: breaks its capture, and ends it if it began on this stream.
+  /// Call this for a stream that is destroyed. Breaks the stream's capture, and ends the capture if
+  /// it began on this stream.
   void abandon_capture();
 
  private:
-  // In a forked child a thread that does not exist there may hold the mutex for ever. So each
-  // function that locks asks first whether this is still the process that started the thread.
+  // In a forked child the mutex may be locked for ever by a thread that exists only in the parent.
+  // So each function that locks first checks that this is the process that started the thread.
   void check_same_process() const {
     if (has_thread_.load(std::memory_order_acquire)) check_not_forked(forks_, used_before_fork);
   }
@@ -207,9 +211,9 @@ class stream : public std::enable_shared_from_this<stream> {
   void refuse_locked(const char* what) const;
   void enter(std::shared_ptr<capture> given, const progress& seen);
   void leave(const capture& given);
-  // Returns when the work with this ticket has run, after running what it may of it itself.
+  // Blocks until the work with this ticket has run. Runs queued work itself if `runner` allows.
   void wait_locked(std::unique_lock<std::mutex>& lock, uint64_t ticket);
-  // Runs the first piece of the queue, with the mutex released meanwhile.
+  // Runs the first piece of work in the queue, and releases the mutex meanwhile.
   void run_first(std::unique_lock<std::mutex>& lock);
   void set_niceness() const noexcept;
   bool begin_inline();
@@ -217,8 +221,8 @@ class stream : public std::enable_shared_from_this<stream> {
   void start_thread();
   void work_until_closed() noexcept;
 
-  // Set in pending_ during a capture. So `idle` is false there, and its one load is enough to rule
-  // out a capture too.
+  // This bit is set in pending_ during a capture. So `idle` is false in a capture, and its one load
+  // also rules out a capture.
   static constexpr uint64_t captured_bit = uint64_t{1} << 63;
 
   const int32_t device_;
@@ -237,7 +241,7 @@ class stream : public std::enable_shared_from_this<stream> {
   std::deque<piece> queue_;
   uint64_t enqueued_ = 0,
            done_ = 0;     // both count from the beginning: a ticket is the value of enqueued_
-  bool running_ = false;  // a thread works: the stream's, a caller of try_run, or one that waits
+  bool running_ = false;  // a thread runs work: the stream's thread, or a caller of try_run or wait
   bool closed_ = false;
   std::shared_ptr<capture> capture_;  // null outside of captures
   std::size_t lane_ = 0;              // in capture_

@@ -1,5 +1,5 @@
 // The C entry point of the null runtime, the smallest runtime that satisfies outback/runtime.h. A
-// project that links this runtime needs this header and no other of the folder.
+// project that links this runtime needs only this header of the folder.
 #pragma once
 
 #include "outback/runtime.h"
