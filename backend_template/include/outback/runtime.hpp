@@ -29,8 +29,8 @@
 //   Checks     The table itself refuses null pointers that must not be null, null events and
 //              graphs, and wrong sizes of patterns and structs. The class checks device indices,
 //              streams and memory: outback::check_device(device, count) throws the usual text.
-//   Threads Members are called from any thread, also by several threads at once. The table holds no
-//   lock.
+//   Threads    Members are called from any thread, also by several threads at once. The table holds
+//              no lock.
 #pragma once
 
 #include <map>

@@ -13,7 +13,7 @@
 //                       slots is "runtime".
 //   member              the member of a C++ class (outback/runtime.hpp) that the slot calls. The
 //                       type of the slot in namespace outback::slots has the same name.
-//   result, parameters the declaration of that member. Messages quote it.
+//   result, parameters  the declaration of that member. Messages quote it.
 //   arguments           the slot's arguments after `self`: the member's parameters, then the
 //                       outputs, to which the member's result is written. Each argument has a role:
 //                       see `slots::role`.
@@ -161,7 +161,7 @@
 //               all of these. Each later slot was appended and may be absent.
 //   needs       the group that a table with this group must have too, or "runtime" for no such
 //               group. `events` implies `streams`, which `events` needs.
-//   since the OUTBACK_ABI_MINOR that introduced the group
+//   since       the OUTBACK_ABI_MINOR that introduced the group
 #define OUTBACK_GROUPS(X)                 \
   X(streams, 5, runtime, 0)               \
   X(events, 7, streams, 0)                \

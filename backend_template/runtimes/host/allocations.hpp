@@ -1,5 +1,5 @@
-// The memory that the host runtime knows: which range belongs to which device, and which is pinned.
-// Slots use it to check pointers and to answer host_memory.info.
+// The memory that the host runtime knows: which range belongs to which device, and which range is
+// pinned. Slots use it to check pointers and for host_memory.info.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ inline constexpr uint32_t alignment = 64;
 struct allocation {
   void* base;
   std::size_t size;  // bytes, as asked for
-  int32_t device;    // whose memory; OUTBACK_HOST for pinned host memory
+  int32_t device;    // the owner; OUTBACK_HOST for pinned host memory
   void* bytes;       // where the memory is: `base`, unless `base` is a protected address
-  // What the memory is made of: pages for a device, what malloc returned for pinned memory. Both
-  // are null for another process's memory.
+  // The storage of the memory: `pages` for a device, the result of malloc for pinned memory. Both
+  // members are null for another process's memory.
   device_pages* pages = nullptr;
   void* block = nullptr;
 
@@ -34,7 +34,7 @@ class allocations : public address_ranges<allocation> {
   /// if it is another process's memory.
   allocation take(void* base, int32_t device);
 
-  /// Returns whether all `size` bytes from `ptr` on lie in one allocation of `device`.
+  /// Returns whether one allocation of `device` contains all `size` bytes from `ptr` on.
   bool holds(int32_t device, const void* ptr, std::size_t size) const;
 };
 

@@ -14,8 +14,8 @@ namespace outback::host {
 /// thread.
 class busy_clock {
  public:
-  /// Counts the processor time of the thread that made it, as long as the object lives. The thread
-  /// makes it and destroys it itself; `clock` must outlive it.
+  /// Counts the processor time of the thread that made the object, as long as the object lives. The
+  /// same thread must make and destroy the object; `clock` must outlive the object.
   class counted_thread {
    public:
     explicit counted_thread(busy_clock& clock) noexcept;
@@ -27,23 +27,23 @@ class busy_clock {
     busy_clock& clock_;
   };
 
-  /// Returns the processor time of all threads that were ever counted.
+  /// Returns the total processor time of all threads that were ever counted.
   std::chrono::nanoseconds total() const;
 
   /// Returns the processor time since the last call in percent of the time that passed, from 0 to
-  /// 100; the first call counts from when the clock was made. A thread that waits counts as idle.
-  /// Several threads that never rest still give 100. Calls within a millisecond return the same
-  /// value, since shorter intervals mean nothing.
+  /// 100; the first call counts from when the clock was made. A waiting thread counts as idle.
+  /// Several busy threads still give 100. Calls within a millisecond return the same value, since
+  /// shorter intervals mean nothing.
   int64_t percent();
 
  private:
   std::chrono::nanoseconds total_locked() const;  // the caller holds mutex_
 
   mutable std::mutex mutex_;
-  // The clocks of the threads that live, and the time of those that have ended.
+  // The clocks of the living threads, and the total time of the threads that have ended.
   std::vector<clockid_t> running_;
   std::chrono::nanoseconds ended_{0};
-  // What the last `percent` measured.
+  // The measurement of the last `percent`.
   std::chrono::steady_clock::time_point last_read_ = std::chrono::steady_clock::now();
   std::chrono::nanoseconds last_total_{0};
   int64_t last_percent_ = 0;

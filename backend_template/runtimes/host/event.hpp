@@ -1,5 +1,5 @@
 // An event of the host runtime. Each recording of an event makes a new mark, and the event stands
-// for the last one. What other processes see too has shared_recordings instead.
+// for its last mark. An event that other processes share has shared_recordings instead of marks.
 #pragma once
 
 #include <atomic>
@@ -14,38 +14,39 @@
 
 namespace outback::host {
 
-/// A place in a stream's order of work, which is reached once. The event, the stream that will
-/// reach the mark and the streams that wait for it share it by shared_ptr, so the event may be
-/// recorded again or destroyed at any time. May be used from any thread.
+/// A place in a stream's order of work, which the stream reaches once. The event, the stream that
+/// will reach the mark and the streams that wait for it share the mark by shared_ptr, so the event
+/// may be recorded again or destroyed at any time. May be used from any thread.
 class mark {
  public:
   /// Makes a mark that some stream will complete.
   mark();
-  /// Makes a mark for a place in a capture. It is never completed, and only streams may wait for
-  /// it.
+  /// Makes a mark for a place in a capture. Such a mark is never completed, and only streams may
+  /// wait for it.
   explicit mark(std::unique_ptr<const capture::place> place);
 
-  /// Notes the time, completes the mark and wakes all who wait. The stream that reached the mark
-  /// calls this once.
+  /// Stores the time, completes the mark and wakes all waiting threads. The stream that reached the
+  /// mark calls this once.
   void complete() noexcept;
   bool completed() const noexcept { return done_.load(std::memory_order_acquire) != 0; }
   /// Blocks the calling thread until the mark is completed. Throws outback::runtime_error in a
-  /// child that was forked before, because the stream that would complete the mark is in the
-  /// parent.
+  /// child that was forked before the mark was completed, because the stream that completes the
+  /// mark is in the parent.
   void wait() const;
-  /// Throws what `wait` would throw, without waiting.
+  /// Throws if `wait` would throw, without waiting.
   void check_reachable() const;
-  /// Lets the mark know what fails late on the stream that will complete it. Null is nothing. Call
-  /// it before the mark is given to the stream.
+  /// Connects the mark to late failures of the stream that will complete it; null if no work can
+  /// fail. Call this before you pass the mark to the stream.
   void watch(std::shared_ptr<late_failure> failure) { failure_ = std::move(failure); }
-  /// Throws what had failed late on the stream before it reached the mark, unless it was told.
-  /// After the mark is completed.
+  /// If work before the mark failed late and the failure was not reported yet, throws the failure.
+  /// Call this after the mark is completed.
   void tell_failure() const {
     if (failed_before_) failure_->tell();
   }
-  /// The place in a capture; null for an ordinary mark. It lives as long as the mark.
+  /// Returns the place in a capture; null for an ordinary mark. The place lives as long as the
+  /// mark.
   const capture::place* place() const noexcept { return place_.get(); }
-  /// When the mark was completed, in nanoseconds of CLOCK_MONOTONIC. Meaningful only once
+  /// Returns when the mark was completed, in nanoseconds of CLOCK_MONOTONIC. Meaningful only if
   /// `completed` is true.
   int64_t time() const noexcept { return time_; }
 
@@ -61,38 +62,38 @@ class mark {
 /// What an outback_event points to. May be used from any thread.
 ///
 /// After a recording in a capture the event stands for a place in that capture. Then only streams
-/// may wait for it, as part of that capture; `query`, `sync` and `elapsed` throw
+/// of the capture may wait for the event; `query`, `sync` and `elapsed` throw
 /// outback::invalid_argument and break the capture.
 class event {
  public:
   /// Makes an event of device number `device`; `flags` are OUTBACK_EVENT_* bits. With `shared` the
-  /// event is the one of several processes, and makes no marks.
+  /// event belongs to several processes, and makes no marks.
   event(int32_t device, uint32_t flags, std::shared_ptr<shared_recordings> shared = nullptr)
       : device_(device), flags_(flags), shared_(std::move(shared)) {}
 
   int32_t device() const noexcept { return device_; }
-  /// The part that other processes see; null for an ordinary event.
+  /// Returns the part that other processes see; null for an ordinary event.
   const shared_recordings* shared() const noexcept { return shared_.get(); }
 
-  /// Makes the event stand for the work that `where` has now. Returns early: on an idle stream the
-  /// event is complete at once, otherwise the stream completes it. Throws what `stream::enqueue`
-  /// throws; then an ordinary event stands for what it stood for before. In a capture an event of
-  /// several processes is refused, which breaks the capture.
+  /// Makes the event stand for the present work of `where`. Does not wait: on an idle stream the
+  /// event is complete at once, otherwise the stream completes it later. Throws the same as
+  /// `stream::enqueue`; then an ordinary event keeps its old recording. In a capture, refuses an
+  /// event of several processes, which breaks the capture.
   void record(stream& where);
-  /// Makes later work of `waiting` wait for what the event stands for now. The caller does not
-  /// wait. If the event was recorded in a capture, `waiting` becomes a part of that capture. Throws
-  /// outback::invalid_argument, and breaks the capture, if `waiting` is in a capture and the event
-  /// was recorded outside of it or in another one; throws outback::runtime_error in a forked child.
+  /// Makes later work of `waiting` wait for the event's present recording. The caller does not
+  /// wait. If the event was recorded in a capture, `waiting` becomes a part of that capture. If
+  /// `waiting` is in a capture and the event was recorded outside of that capture, breaks the
+  /// capture and throws outback::invalid_argument. Throws outback::runtime_error in a forked child.
   void wait(stream& waiting) const;
-  /// Whether what the event stands for is done; true for an event that was never recorded. Throws
-  /// what has failed late in it, unless it was told.
+  /// Returns whether the event's work is done; true for an event that was never recorded. Throws a
+  /// late failure of that work, unless it was reported already.
   bool query() const;
-  /// Blocks the caller until `query` would be true. Throws that, and what `mark::wait` throws.
+  /// Blocks the caller until `query` would be true. Throws the same as `query` and `mark::wait`.
   void sync() const;
 
-  /// Returns the nanoseconds between two recordings, negative if `to` was reached first, and
-  /// nullopt while one of them is pending. Throws outback::invalid_argument unless both events are
-  /// of one device, were created with OUTBACK_EVENT_TIMING and were recorded.
+  /// Returns the nanoseconds between two recordings, negative if `to` was reached first; nullopt
+  /// while one of the recordings is pending. Throws outback::invalid_argument unless both events
+  /// belong to one device, were created with OUTBACK_EVENT_TIMING and were recorded.
   static std::optional<int64_t> elapsed(const event& from, const event& to);
 
  private:

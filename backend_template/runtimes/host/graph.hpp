@@ -1,5 +1,4 @@
-// A graph: the work of a finished capture, and its launches. The graph slots of the runtime call
-// it.
+// A graph: the work of a finished capture, and its launches. The graph slots of the runtime use it.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +15,8 @@ namespace outback::host {
 /// are pending, because each launch shares the work.
 class graph {
  public:
-  /// `seed` 0 makes every launch run the work in the order in which it was enqueued. Any other seed
-  /// gives each launch an order of its own, among those that the capture's events allow.
+  /// With `seed` 0 every launch runs the work in the order in which it was enqueued. With any other
+  /// seed each launch picks its own order among the orders that the capture's events allow.
   graph(int32_t device, recording work, uint64_t seed);
 
   int32_t device() const noexcept { return device_; }
@@ -25,17 +24,17 @@ class graph {
   /// Allows launches. Throws outback::invalid_argument the second time.
   void instantiate();
 
-  /// Enqueues all the work as one piece of `where`'s work, after the launches before. Throws
-  /// outback::invalid_argument if the graph was not instantiated or `where` is in a capture (which
-  /// breaks), and outback::runtime_error like `stream::enqueue` or if the parent process of a fork
-  /// has a pending launch. The caller does not wait.
+  /// Enqueues all the work as one piece of work on `where`, to run after the graph's earlier
+  /// launches. Throws outback::invalid_argument if the graph was not instantiated or `where` is in
+  /// a capture (which breaks), and outback::runtime_error like `stream::enqueue` or if the parent
+  /// process of a fork has a pending launch. The caller does not wait.
   void launch(stream& where);
 
  private:
   const int32_t device_;
   const std::shared_ptr<const recording> work_;
   const uint64_t seed_;
-  std::mutex mutex_;  // held while enqueueing: a launch is queued before the one that waits for it
+  std::mutex mutex_;  // held while enqueueing, so that a launch is queued before the next one
   bool ready_ = false;
   uint64_t launches_ = 0;
   std::shared_ptr<mark> last_;  // completed when the last launch has run

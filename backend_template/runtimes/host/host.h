@@ -1,6 +1,5 @@
-// The C entry points of the host runtime. A project that links this runtime needs this header and
-// no other of the folder; tests and benchmarks that want an instance of their own include
-// host_runtime.hpp.
+// The C entry points of the host runtime. A project that links this runtime needs only this header
+// of the folder. Tests and benchmarks that make their own instance include host_runtime.hpp.
 #pragma once
 
 #include "outback/runtime.h"
@@ -14,8 +13,8 @@ extern "C" {
 // never null and stays valid until the process ends.
 //
 // A malformed variable does not make this call fail. Instead every slot that returns a status fails
-// with OUTBACK_INVALID_ARGUMENT, last_error names the variable, its value and what it may be, and a
-// registration of the table is refused with the same text.
+// with OUTBACK_INVALID_ARGUMENT, last_error names the variable, its value and the allowed values,
+// and a registration of the table is refused with the same text.
 const outback_runtime* outback_host_runtime(void);
 
 // Sets the function that names the caller in the report of a fault.

@@ -18,7 +18,7 @@
 //   Rights     In a program with other rights than its user (setuid, setgid, capabilities) all
 //              variables count as not set: the user must not choose what such a program loads,
 //              where it writes, or how it fails. secure_getenv implements this rule.
-//   Threads As with getenv, no thread may change the environment at the same time.
+//   Threads    As with getenv, no thread may change the environment at the same time.
 #pragma once
 
 #include <charconv>
