@@ -1,9 +1,9 @@
-// The functions of libcudart that this runtime calls, as a table that is filled at run time
-// (library.hpp).
+// The functions of libcudart that this runtime calls, as a table that library.hpp fills at run
+// time.
 //
-// One binary serves the libraries of CUDA 12 and 13, whichever of the two its headers came from. So
-// the table has only functions whose name has the same signature in both, and hands over no struct
-// that CUDA may have appended to (see pointer_attributes). That rules out cudaGetDeviceProperties,
+// One binary works with the libraries of CUDA 12 and 13, whichever of the two its headers came
+// from. So the table has only functions that have the same signature in both, and passes no struct
+// that CUDA may have extended (see pointer_attributes). This rules out cudaGetDeviceProperties,
 // cudaStreamGetCaptureInfo and cudaGraphInstantiate.
 #pragma once
 
@@ -75,9 +75,9 @@
   X(cudaGraphDestroy)
 // clang-format on
 
-// A libcudart may lack these. One of the first two is needed: cudaGetDriverEntryPoint is deprecated
-// since CUDA 13.0, and its successor exists since 12.5. cudaStreamGetDevice exists since 12.8.
-// clang-format off: a line each.
+// A libcudart may lack these functions. The runtime needs one of the first two:
+// cudaGetDriverEntryPoint is deprecated since CUDA 13.0, and its successor exists since 12.5.
+// cudaStreamGetDevice exists since 12.8. clang-format off: a line each.
 #define OUTBACK_CUDART_OPTIONAL(X)    \
   X(cudaGetDriverEntryPointByVersion) \
   X(cudaGetDriverEntryPoint)          \
@@ -96,8 +96,8 @@ struct cudart {
 };
 #pragma GCC diagnostic pop
 
-/// Room for what cudaPointerGetAttributes writes. CUDA 13's struct is 64 bytes longer than CUDA
-/// 12's, and both begin with the same members: pass `&known` and read those.
+/// Room for the struct that cudaPointerGetAttributes writes. CUDA 13's struct is 64 bytes longer
+/// than CUDA 12's, but both begin with the same members: pass `&known` and read only these members.
 union pointer_attributes {
   cudaPointerAttributes known;
   char room[256];

@@ -1,18 +1,18 @@
-// Guards for the CUDA state of the calling thread: what a slot changes of it, its guard puts back.
+// Guards for the CUDA state of the calling thread: a guard restores the state that a slot changes.
 #pragma once
 
 #include "backend_template/runtimes/cuda/device.hpp"
 
 namespace outback::cuda {
 
-/// Makes the context of a device current for its lifetime, and then restores the context that was
-/// current before, or none. So a slot does not change the thread's current device. And it makes no
-/// context on device 0, as libcudart does for a thread that has no current device.
+/// Makes the context of a device current for its lifetime, and then restores the previous context,
+/// or no context if there was none. So a slot does not change the thread's current device. It also
+/// avoids the context on device 0 that libcudart makes for a thread without a current device.
 ///
-/// Not to be shared between threads.
+/// Do not share an object between threads.
 class on_device {
  public:
-  /// Makes the device's context if there is none. Throws as `device::call`.
+  /// Makes the device's context if there is none. Throws like `device::call`.
   explicit on_device(device& d) : device_(d) {
     const CUcontext wanted = d.context();
     CUcontext now = nullptr;
@@ -33,13 +33,13 @@ class on_device {
   bool pushed_ = false;
 };
 
-/// Puts the calling thread into CUDA's relaxed capture mode for its lifetime. Without that, calls
-/// that CUDA considers unsafe during captures (allocating, querying, waiting) would fail, and break
-/// the capture, because some other thread has a capture in the global mode, which torch.cuda.graph
-/// uses. A call that concerns a stream or an event of a capture itself still breaks it.
+/// Puts the calling thread into CUDA's relaxed capture mode for its lifetime. Otherwise, while
+/// another thread has a capture in the global mode, which torch.cuda.graph uses, calls that CUDA
+/// considers unsafe during captures (allocating, querying, waiting) would fail and break that
+/// capture. A call that concerns a stream or an event of a capture still breaks the capture.
 class relaxed_captures {
  public:
-  /// Throws as `device::call`.
+  /// Throws like `device::call`.
   explicit relaxed_captures(device& d) : cuda_(d.cuda()) {
     d.call(cuda_.cudaThreadExchangeStreamCaptureMode, &mode_);
   }
@@ -52,10 +52,10 @@ class relaxed_captures {
  private:
   const cudart& cuda_;
   cudaStreamCaptureMode mode_ =
-      cudaStreamCaptureModeRelaxed;  // after the exchange: the mode from before
+      cudaStreamCaptureModeRelaxed;  // after the exchange: the previous mode
 };
 
-/// Both of them, for a call that must work beside the captures of other threads.
+/// Both guards, for a call that must work during captures of other threads.
 struct beside_captures {
   explicit beside_captures(device& d) : current(d), relaxed(d) {}
   const on_device current;

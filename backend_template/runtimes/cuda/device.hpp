@@ -1,5 +1,5 @@
 // One device: its primary context, its default stream, and whether it is lost. Every slot with a
-// device goes through it.
+// device uses this class.
 //
 // The context is the primary one, which libcudart and torch use too. The device retains it when it
 // is first needed, and the destructor releases it; in the process's own runtime the destructor
@@ -17,14 +17,15 @@
 
 namespace outback::cuda {
 
-/// May be used from any thread; takes no lock. Whatever throws, throws outback::runtime_error:
-/// outback::device_lost after an error that ended the context, otherwise the status of the error.
+/// May be used from any thread; takes no lock. All exceptions are outback::runtime_error:
+/// outback::device_lost after an error that ended the context, otherwise one with the status for
+/// the error.
 class device {
  public:
   /// Asks the driver for the device's handle, size and UUID; makes no context. Both tables must
   /// outlive the object.
   device(const cudart& cuda, const driver& driver, int32_t index);
-  /// Destroys the default stream and releases the context. Nothing of the device may be in use.
+  /// Destroys the default stream and releases the context. The device must not be in use.
   ~device();
   device(const device&) = delete;
   device& operator=(const device&) = delete;
@@ -38,25 +39,25 @@ class device {
 
   // ---- Without a context
 
-  /// Asks CUDA for the struct that device_info returns.
+  /// Fills the struct that device_info returns with CUDA's answers.
   outback_device_info info();
   /// Returns the UUID as "GPU-8-4-4-4-12", the way CUDA and NVML write it.
   std::string uuid_text() const;
   /// Asks CUDA for the address on the PCI bus, in lower case as in /sys.
   std::string pci_id();
-  /// Whether a primary context exists, whoever made it.
+  /// Returns whether a primary context exists, whether this runtime or other code made it.
   bool active();
-  /// Whether `context` was called here and succeeded.
+  /// Returns whether `context` of this object has succeeded.
   bool has_context() const noexcept { return context_.load(std::memory_order_acquire) != nullptr; }
 
-  // ---- The context, and what is in it
+  // ---- The context and its streams
 
-  /// Returns the primary context; the first call retains it, which makes it if nobody has. The
-  /// device keeps it.
+  /// Returns the primary context. The first call retains the context, which makes it if it does not
+  /// exist yet. The device keeps the context.
   CUcontext context();
-  /// Returns the stream that a null handle stands for; the first call makes it. It is a
-  /// non-blocking stream of ours: unlike CUDA's legacy stream it does not wait for others, and they
-  /// do not wait for it. The context must be current.
+  /// Returns the stream that a null handle stands for; the first call makes the stream. It is
+  /// non-blocking: unlike CUDA's legacy stream, it does not wait for other streams, and other
+  /// streams do not wait for it. The context must be current.
   stream& default_stream();
   /// Asks CUDA for the range of stream priorities. The context must be current.
   priority_range priorities();
@@ -64,20 +65,20 @@ class device {
   // ---- Errors
 
   bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != nullptr; }
-  /// Throws outback::device_lost, with the error that ended the context, if there was one.
+  /// If an error has ended the context, throws outback::device_lost with that error.
   void check_not_lost() const;
 
   /// Calls a function of libcudart or of the driver and throws if it returns an error. An error
   /// that ends the context makes the device lost for good.
   template <class F, class... Arguments>
   void call(const library_function<F>& function, Arguments... arguments) {
-    // The driver's errors have the numbers of libcudart's.
+    // The driver and libcudart number errors alike.
     const auto error = static_cast<cudaError_t>(function(arguments...));
     if (error != cudaSuccess) [[unlikely]]
       fail(error, function.name);
   }
   /// Calls cudaStreamQuery or cudaEventQuery. Returns false while work is pending; throws for
-  /// errors as `call` does.
+  /// errors like `call`.
   template <class F, class Handle>
   bool query(const library_function<F>& function, Handle handle) {
     const cudaError_t error = function(handle);
@@ -89,8 +90,8 @@ class device {
   /// Throws for an error that CUDA returned in `call`; `details` follows the text. Clears the
   /// thread's last error of CUDA, and makes the device lost where `call` would.
   [[noreturn]] void fail(cudaError_t error, const char* call, const std::string& details = "");
-  /// Makes the device lost for good and throws outback::device_lost, with `text`. For those who say
-  /// so beside CUDA, such as NVML.
+  /// Makes the device lost for good and throws outback::device_lost, with `text`. For a loss that a
+  /// source other than CUDA reports, such as NVML.
   [[noreturn]] void lose(const std::string& text);
 
  private:

@@ -1,7 +1,7 @@
-// The driver functions that libcudart has no equivalent of, found through libcudart at run time.
+// The driver functions that have no equivalent in libcudart. libcudart finds them at run time.
 //
-// They make it possible to leave the current device alone: a context can be pushed and popped
-// again, while cudaSetDevice cannot restore "no current device" without making a context.
+// With them the runtime can preserve the current device: a context can be pushed and popped again,
+// while cudaSetDevice cannot restore "no current device" without making a context.
 #pragma once
 
 #include <cuda.h>
@@ -30,7 +30,7 @@ namespace outback::cuda {
 
 /// One entry for each function above.
 struct driver {
-  // cuda.h renames some of them to what they are called in the driver; #name is the plain name.
+  // cuda.h renames some functions by macros to their names in the driver; #name is the plain name.
 #define OUTBACK_ENTRY(name) library_function<decltype(::name)> name{#name};
   OUTBACK_CUDA_DRIVER(OUTBACK_ENTRY)
 #undef OUTBACK_ENTRY

@@ -8,23 +8,23 @@
 
 namespace outback::cuda {
 
-/// Returns the status for an error of libcudart or of the driver, whose numbers are the same. 0 is
-/// OUTBACK_OK; numbers that this file does not know are OUTBACK_INTERNAL.
+/// Returns the status for an error of libcudart or of the driver, which number errors alike. 0 is
+/// OUTBACK_OK; unknown numbers are OUTBACK_INTERNAL.
 outback_status status_of(int error) noexcept;
 
-/// Whether the error ends the context: after it, nothing in the context can be used any more.
+/// Returns whether the error ends the context, so that nothing in the context can be used any more.
 inline bool is_sticky(int error) noexcept {
   return status_of(error) == OUTBACK_DEVICE_LOST;
 }
 
 /// Returns a text such as "cudaErrorIllegalAddress (700): an illegal memory access was encountered,
-/// in cudaMalloc". If the machine is to blame and not the call, a second sentence says what to do
-/// about it. `call` is the function's name.
+/// in cudaMalloc". If the cause is the machine and not the call, a second sentence names the
+/// remedy. `call` is the function's name.
 std::string describe(const cudart& cuda, cudaError_t error, const char* call);
 
-/// Throws outback::runtime_error with the status and the text for `error`, unless that is
-/// cudaSuccess. It also clears the thread's last error of CUDA: another
-/// user of CUDA, such as torch, would otherwise get our error from its next cudaGetLastError.
+/// Throws outback::runtime_error with the status and the text for `error`, unless `error` is
+/// cudaSuccess. Also clears the thread's last CUDA error: another user of CUDA, such as torch,
+/// would otherwise get this error from its next cudaGetLastError.
 void check(const cudart& cuda, cudaError_t error, const char* call);
 
 }  // namespace outback::cuda

@@ -1,5 +1,5 @@
-// What an outback_event of the CUDA runtime points to. It keeps no state of a recording: CUDA knows
-// what was recorded, and whether in a capture.
+// An outback_event of the CUDA runtime points to this struct. It stores nothing about recordings:
+// CUDA knows the recorded work, and whether the recording was in a capture.
 #pragma once
 
 #include <cuda_runtime_api.h>

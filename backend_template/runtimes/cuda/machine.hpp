@@ -1,5 +1,5 @@
-// CUDA after it was started: the driver's functions and the devices. The runtime makes one
-// `machine` when a slot first needs CUDA.
+// CUDA after its start: the driver's functions and the devices. The runtime makes one `machine`
+// when a slot first needs CUDA.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ struct machine {
   const cudart& cuda;  // lives as long as the process
   cuda::driver driver = {};
   std::vector<std::unique_ptr<device>> devices = {};
-  std::string absence = {};  // why there are no devices; "" if there are
+  std::string absence = {};  // why there are no devices; "" if there are devices
   uint32_t forks = 0;        // fork_count() when CUDA was started
 };
 
-/// Starts CUDA and lists its devices; makes no context. CUDA that was started does not survive a
-/// fork. Takes long the first time (the driver initialises itself).
+/// Starts CUDA and lists its devices; makes no context. A started CUDA does not survive a fork. The
+/// first call takes long, because the driver initialises itself.
 ///
 /// A missing library, driver or device is a final answer: the result has no devices, and `absence`
-/// says why. Throws outback::runtime_error for every other error, for example of a machine whose
-/// daemons do not run yet; the text says what to do, and the caller may try again later.
+/// says why. Throws outback::runtime_error for every other error, for example if the machine's
+/// daemons do not run yet; the text names the remedy, and the caller may try again later.
 std::unique_ptr<machine> start_cuda();
 
 /// Returns how many devices CUDA will have once it is started, from NVML and CUDA_VISIBLE_DEVICES,

@@ -1,10 +1,11 @@
-// NVML, NVIDIA's management library: it counts devices before CUDA is started, and it measures
-// them.
+// NVML, NVIDIA's management library. It counts devices before CUDA is started, and it measures
+// devices.
 //
-// Its header is not in the packages of the CUDA runtime, so the parts that are used are declared
-// here, after the documentation of NVML 12 and 13 (https://docs.nvidia.com/deploy/nvml-api). The
-// library comes with the driver. It is opened at run time, OUTBACK_NVML=<path> or else
-// libnvidia-ml.so.1, and is never closed or shut down.
+// The packages of the CUDA runtime do not contain NVML's header, so this file declares the parts
+// that the runtime uses, after the documentation of NVML 12 and 13
+// (https://docs.nvidia.com/deploy/nvml-api). The library comes with the driver. The runtime opens
+// OUTBACK_NVML=<path>, or else libnvidia-ml.so.1, at run time, and never closes it or shuts it
+// down.
 #pragma once
 
 #include <string>
@@ -18,7 +19,7 @@ typedef nvmlDevice_st* nvmlDevice_t;
 
 namespace outback::cuda {
 
-// The numbers of nvmlReturn_t that the code asks for.
+// The values of nvmlReturn_t that the code checks.
 enum nvml_result : int {
   nvml_success = 0,
   nvml_not_supported = 3,
@@ -51,8 +52,7 @@ constexpr unsigned nvml_uuid_size = 96;
 constexpr unsigned nvml_sensor_gpu = 0;
 constexpr unsigned nvml_clock_sm = 1;
 
-/// NVML's functions. All functions up to `processes` are there once loaded_nvml() reports no
-/// problem.
+/// NVML's functions. If loaded_nvml() reports no problem, all functions up to `processes` are set.
 struct nvml {
   template <class... Arguments>
   using nvml_function = library_function<nvml_result(Arguments...)>;
@@ -72,21 +72,20 @@ struct nvml {
   nvml_function<nvmlDevice_t, unsigned*, nvml_process*> processes{
       "nvmlDeviceGetComputeRunningProcesses_v3"};
 
-  // These are null if the driver is too old to have them.
+  // These functions are null if the driver is too old.
   nvml_function<int*> cuda_version{"nvmlSystemGetCudaDriverVersion_v2"};
   nvml_function<nvmlDevice_t, unsigned*, unsigned*> mig_mode{"nvmlDeviceGetMigMode"};
 };
 
-/// The functions, or why they cannot be used.
+/// NVML's functions, or the reason why they cannot be used.
 struct nvml_library {
   nvml functions;
-  std::string problem;  // why it cannot be used, "" if it can
+  std::string problem;  // why NVML cannot be used; "" if it can
 };
 
-/// Opens and initialises NVML on the first call, with the environment of that time, and returns the
-/// same object from then on. It lives until the process ends. May be called from any thread; throws
-/// outback::invalid_argument for a malformed OUTBACK_NVML, and does not throw for a missing
-/// library.
+/// The first call opens and initialises NVML, with the environment of that moment. All calls return
+/// the same object, which lives until the process ends. May be called from any thread. Throws
+/// outback::invalid_argument for a malformed OUTBACK_NVML; does not throw for a missing library.
 const nvml_library& loaded_nvml();
 
 }  // namespace outback::cuda

@@ -1,4 +1,4 @@
-// What an outback_stream of the CUDA runtime points to.
+// An outback_stream of the CUDA runtime points to this struct.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +10,7 @@ class device;
 struct stream {
   device* of;
   cudaStream_t handle;  // null, 1 and 2 are the context's own default streams
-  bool owned;           // made here and destroyed here; else somebody else's
+  bool owned;           // true: this runtime makes and destroys it
 };
 
 }  // namespace outback::cuda
