@@ -1,5 +1,6 @@
-// What every group refuses before anything is sent. A wrong argument that one process finds while
-// the others already communicate would leave them waiting. All throw c10::ValueError (ValueError).
+// The checks that every group makes before it sends anything: if one process found a wrong argument
+// while the others already communicate, the others would wait for it. All checks throw
+// c10::ValueError (ValueError).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,16 +12,17 @@
 
 namespace outback::distributed {
 
-/// Returns the device of all tensors of `wanted`: the CPU, or one of this backend. Refuses anything
-/// else: no tensor at all, two devices, or one that is not `bound`, that of the group.
+/// Returns the device of all tensors of `wanted`: the CPU, or a device of this backend. Refuses a
+/// call without tensors, with tensors on other or several devices, or on a device other than
+/// `bound`, to which the group is bound.
 c10::Device checked_device(const collective& wanted, std::optional<c10::Device> bound);
 
-/// Refuses tensors that do not lie in memory as the operation wants it, or do not fit to each
-/// other, and ranks that the group does not have: a transport would wait for them.
+/// Refuses tensors with the wrong memory layout for the operation, tensors whose sizes or dtypes do
+/// not match, and ranks that the group does not have, since a transport would wait for such a rank.
 void check(const collective& wanted);
 
-/// Refuses a tensor that the group cannot send as it lies in memory: sparse, quantized, nested, or
-/// not as `wanted`.
+/// Refuses a tensor whose memory the group cannot send as it is: sparse, quantized, nested, or not
+/// in the layout `wanted`.
 void check_layout(const operation& what, const tensors& all, layout wanted);
 
 /// Refuses a `whole` that does not have as many elements as `count` tensors like `part`.
@@ -37,7 +39,7 @@ bool has_dtype(c10::ScalarType dtype);
 /// Returns the outputs and the inputs of `wanted`.
 tensors tensors_of(const collective& wanted);
 
-/// Returns the size of the first dimension, 1 if there is none.
+/// Returns the size of the first dimension, or 1 for a tensor without dimensions.
 int64_t rows_of(const at::Tensor& tensor);
 
 }  // namespace outback::distributed

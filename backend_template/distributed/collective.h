@@ -22,39 +22,41 @@ enum class use { read, written, both };
 
 /// How the elements of an operation's tensors may lie in memory.
 enum class layout {
-  dense,       // in any order without gaps: all processes move them in the order of their memory
+  dense,       // in any order without gaps: all processes move them in memory order
   contiguous,  // row by row, since rows are divided among the processes
   sparse
 };
 
-/// Whether each input has one output, and which of the two has a part for each process.
+/// Whether each input has exactly one output (not with `none`), and which of the two has a part for
+/// each process.
 enum class pairing {
   none,
   gathered,  // the output
   divided    // the input
 };
 
-/// The arguments of a c10d::Backend of torch's that is a transport: tensors that it takes for its
-/// own, over the memory of the device's, or copies of them.
+/// The arguments for a c10d::Backend of torch that serves as transport. The tensors are of its own
+/// device type: they share the memory of this device's tensors, or are copies of them.
 struct lent_arguments {
   tensor_lists outputs = {}, inputs = {};
   c10d::ReduceOp reduction = {};
-  std::optional<c10::Device> device = {};  // of a barrier
+  std::optional<c10::Device> device = {};  // for a barrier
 };
 
-/// A plain value. Every member has an initializer, so that an operation names those that it has.
+/// A plain value. Most members have initializers, so that each operation names only the members
+/// that it needs.
 struct collective {
-  operation what;             // what.type says which one
-  tensor_lists outputs = {};  // hold the result: a list, or several if torch's result has several
-  tensor_lists inputs = {};   // are read
+  operation what;             // what.type is the kind of operation
+  tensor_lists outputs = {};  // for the result: one list, or several if torch's result has several
+  tensor_lists inputs = {};   // only read
   use of_outputs = use::written;
   layout lies = layout::contiguous;
   pairing pairs = pairing::none;
   std::optional<c10d::ReduceOp> reduction = {};
   std::optional<int64_t> rank = {};  // the root, or the process at the other end
   std::vector<int64_t> output_splits = {},
-                       input_splits = {};  // of all_to_all_single: rows for each process
-  /// The same operation of a transport of torch's. May be called later, by another thread.
+                       input_splits = {};  // for all_to_all_single: rows for each process
+  /// Calls the same operation of a c10d::Backend of torch. May be called later, by another thread.
   std::function<work(c10d::Backend& of, lent_arguments& with)> call = {};
 };
 

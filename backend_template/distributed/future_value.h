@@ -1,4 +1,4 @@
-// The value of the future of an operation, as Gloo's and NCCL's futures have it.
+// The value of an operation's future, in the form of Gloo's and NCCL's futures.
 #pragma once
 
 #include <ATen/core/Tensor.h>

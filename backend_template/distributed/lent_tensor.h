@@ -1,4 +1,4 @@
-// A tensor as a transport of torch's takes it, over memory that is lent to it.
+// Makes tensors over lent memory, in the form that a c10d::Backend of torch takes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,18 +11,18 @@ namespace outback::distributed {
 
 /// How the transport sees a tensor's elements.
 enum class elements {
-  moved,    // as bytes where the transport does not have the dtype
-  reduced,  // complex ones as two real ones
+  moved,    // as bytes if the transport does not have the dtype
+  reduced,  // a complex element as two real ones
   rows      // as `moved`, in two dimensions: the first one and all others
 };
 
-/// Returns how the tensors of an operation are seen.
+/// Returns how the transport sees the tensors of an operation.
 elements elements_of(const collective& wanted);
 
-/// Returns a plain tensor of the device that `key` and `memory` are of, with the elements of
-/// `like`, which lie close together, in the order of their memory: in one dimension, or as `as`
-/// says. It has a version counter of its own: the transport's threads may run torch's copy_ on it,
-/// which the counter of the device's tensor must not see.
+/// Returns a plain tensor over `memory`, whose device type must match `key`. The tensor has the
+/// elements of `like`, which must have no gaps, in memory order: in one dimension, or as `as` says.
+/// It has its own version counter, since the transport's threads may run torch's copy_ on it, which
+/// must not raise the version of the device's tensor.
 at::Tensor lent_tensor(const at::Tensor& like, c10::DataPtr memory, c10::DispatchKey key,
                        elements as, bool has_dtype);
 

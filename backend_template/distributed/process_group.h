@@ -1,5 +1,5 @@
-// The process group of the device: a c10d::Backend over a transport. It checks what is asked of it
-// (checks.h), and hands each operation on as one value (collective.h).
+// The process group of the device: a c10d::Backend over a transport. It checks the arguments
+// (checks.h), and passes each operation to the transport as one value (collective.h).
 #pragma once
 
 #include <atomic>
@@ -25,30 +25,31 @@ struct group_options final : c10d::Backend::Options {
 #endif
 };
 
-/// Thread-safe as its transport is.
+/// As thread-safe as its transport.
 ///
-/// All operations throw c10::ValueError (ValueError) for what is refused before anything is sent,
-/// c10::NotImplementedError for what the transport does not have, and c10::DistBackendError after
-/// `abort` and `shutdown`, in a forked child, and for what the transport reports.
+/// All operations throw c10::ValueError (ValueError) for arguments that the checks refuse before
+/// anything is sent, c10::NotImplementedError for operations that the transport does not have, and
+/// c10::DistBackendError after `abort` and `shutdown`, in a forked child, and for failures of the
+/// transport.
 class process_group final : public c10d::Backend {
  public:
-  /// `name` is the group's, for errors.
+  /// `name` is the group's name in error texts.
   static c10::intrusive_ptr<process_group> make(std::unique_ptr<transport> through,
                                                 std::string name,
                                                 std::chrono::milliseconds timeout);
   /// For `make`.
   process_group(std::unique_ptr<transport> through, std::string name,
                 std::chrono::milliseconds timeout);
-  /// Ends the transport when the last owner goes: a weak reference may keep the object itself for
-  /// long.
+  /// Ends the transport when the last owner is gone, since weak references may keep the object
+  /// itself longer.
   void release_resources() override { transport_.reset(); }
 
   const std::string getBackendName() const override { return group_kind; }
   c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
   bool supportsSplitting() const override { return true; }
   bool supportsCoalescing() const override { return transport_->supports_coalescing(); }
-  /// Makes a group of some ranks over a transport of its own; null if this process is not among
-  /// them.
+  /// Returns a group of the given ranks, with its own transport, or null if this process is not
+  /// among them.
   c10::intrusive_ptr<Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
                                     const std::vector<int>& ranks,
                                     const c10::intrusive_ptr<Options>& options) override;
@@ -67,7 +68,7 @@ class process_group final : public c10d::Backend {
 
   void startCoalescing() override { transport_->start_coalescing(); }
   work endCoalescing() override;
-  /// Both refuse later operations.
+  /// After `abort` or `shutdown`, all operations throw.
   void abort() override;
   void shutdown() override;
 
@@ -107,24 +108,24 @@ class process_group final : public c10d::Backend {
   work barrier(const c10d::BarrierOptions& options) override;
   void monitoredBarrier(const c10d::BarrierOptions& options, bool all_ranks) override;
 
-  /// Ends all groups, together with the process (transport.h, `leave`): a group with operations
-  /// that are not over at `deadline` is never destroyed. Returns true if this process has had any.
+  /// Ends all groups before the process ends (transport.h, `leave`). A group with operations that
+  /// are not over at `deadline` is never destroyed. Returns true if this process has had any group.
   static bool leave_all(std::chrono::steady_clock::time_point deadline) noexcept;
 
-  /// Returns torch's object that the group communicates through; null if there is none.
+  /// Returns the object of torch through which the group communicates, or null.
   c10::intrusive_ptr<c10d::Backend> of_torch() const { return transport_->of_torch(); }
 
  private:
-  // Every operation begins with it: throws if the group is of no use any more.
+  // Every operation calls it first. Throws after abort or shutdown, and in a forked child.
   operation named(const char* name, c10d::OpType type) const;
   work run(collective wanted);
-  // For what torch's objects alone have.
+  // For functions that only torch's own object has.
   c10d::Backend& torchs() const;
 
   std::unique_ptr<transport> transport_;
   const c10::intrusive_ptr<group_options> options_;
-  const int process_;                           // that made it
-  std::atomic<const char*> unusable_{nullptr};  // why, after abort or shutdown
+  const int process_;                           // the process that made this object
+  std::atomic<const char*> unusable_{nullptr};  // the reason, after abort or shutdown
 };
 
 }  // namespace outback::distributed

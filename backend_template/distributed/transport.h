@@ -1,4 +1,4 @@
-// What a process group communicates through.
+// The interface through which a process group communicates.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
@@ -12,13 +12,13 @@
 
 namespace outback::distributed {
 
-/// Belongs to one group. Thread-safe: operations of several threads have no order. The group has
-/// checked what every transport refuses (checks.h), and begins nothing in a forked child, where the
-/// transport has none of its threads.
+/// Belongs to one group. Thread-safe, but operations of several threads have no order. The group
+/// makes the checks of checks.h first, and begins nothing in a forked child, which has no threads
+/// of the transport.
 class transport {
  public:
   transport(int rank, int size) : rank_(rank), size_(size) {}
-  /// Waits until what was called has begun, and for what else may use this object.
+  /// Waits until all called operations have begun, and for all other users of this object.
   virtual ~transport() = default;
   transport(const transport&) = delete;
   transport& operator=(const transport&) = delete;
@@ -26,55 +26,54 @@ class transport {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// Throws c10::ValueError for tensors of `device`, one of ours, or a reduction that it cannot
-  /// serve, and c10::NotImplementedError for an operation that it does not have.
+  /// Throws c10::ValueError if the transport cannot serve tensors of `device`, a device of this
+  /// backend, or the reduction, and c10::NotImplementedError if it does not have the operation.
   virtual void check(const collective& wanted, c10::Device device) const = 0;
 
-  /// Begins the operation on tensors of `device`, behind what the current stream there has now.
-  /// Returns a Work, whose wait() makes the current stream wait for the result. Null if there is
-  /// nothing to wait for.
+  /// Begins the operation on tensors of `device`, after all work that is on the current stream
+  /// there. Returns a Work, whose wait() makes the current stream wait for the result, or null if
+  /// no wait is needed.
   virtual work begin(collective wanted, c10::Device device) = 0;
-  /// The same for tensors of the CPU, and for a barrier before the backend has started. May throw
-  /// c10::ValueError: a transport need not take them.
+  /// Does the same for CPU tensors, and for a barrier before the backend has started. Throws
+  /// c10::ValueError if the transport does not take CPU tensors.
   virtual work begin_on_cpu(const collective& wanted) = 0;
-  /// Waits for all ranks, and throws an error that names those that did not come.
+  /// Waits for all ranks, and throws an error that names the ranks that did not call it in time.
   virtual void monitored_barrier(const operation& what, const c10d::BarrierOptions& options,
                                  bool all_ranks) = 0;
 
-  /// Collects the operations that follow; `end_coalescing` returns a Work for all of them. `bound`
-  /// is the device that the group is bound to.
-  virtual bool supports_coalescing() const { return false; }  // as torch.distributed asks for it
+  /// `start_coalescing` begins to collect operations; `end_coalescing` returns a Work for all of
+  /// them. `bound` is the device to which the group is bound.
+  virtual bool supports_coalescing() const { return false; }  // torch.distributed's query
   virtual void start_coalescing() = 0;
   virtual work end_coalescing(operation what, std::optional<c10::Device> bound) = 0;
 
-  /// Makes one for a part of the group; null if this process is not among `ranks`. Of `options`,
-  /// which may be those of another kind of group, the names and the timeout count. May wait for the
-  /// other ranks.
+  /// Returns a transport for a part of the group, or null if this process is not among `ranks`.
+  /// Uses only the names and the timeout of `options`, which may belong to another kind of group.
+  /// May wait for the other ranks.
   virtual std::unique_ptr<transport> split(const c10::intrusive_ptr<c10d::Store>& store,
                                            const std::vector<int>& ranks,
                                            const c10d::Backend::Options& options) = 0;
   /// Connects the ranks now, for operations on `device`.
   virtual void connect(c10::Device /*device*/) {}
   virtual void set_timeout(std::chrono::milliseconds timeout) = 0;
-  /// The numbers of the operations begin.
+  /// Starts to number the operations.
   virtual void begin_sequence() {}
-  /// Returns that of the last operation that was called. All processes have to answer the same, or
-  /// TORCH_DISTRIBUTED_DEBUG=DETAIL takes it for a fault.
+  /// Returns the number of the last operation that was called. All processes must return the same
+  /// number, or TORCH_DISTRIBUTED_DEBUG=DETAIL reports an error.
   virtual uint64_t sequence_number() = 0;
   virtual c10d::ErrorType error() const = 0;
 
-  /// Ends all operations that are not complete with an error. May be called by another thread than
-  /// the one that waits.
+  /// Ends all incomplete operations with an error. Another thread than the waiting one may call it.
   virtual void abort() = 0;
-  /// Waits until all that was called has begun.
+  /// Waits until all called operations have begun.
   virtual void shutdown() = 0;
-  /// Called before the process ends. Returns true if no operation is pending, or if those that are
-  /// end without this object; waits for that, but not beyond `deadline`. False: the object must
-  /// never be destroyed.
+  /// Called before the process ends. Waits until no pending operation needs this object, but not
+  /// beyond `deadline`. Returns false if `deadline` passed first; then the object must never be
+  /// destroyed.
   virtual bool leave(std::chrono::steady_clock::time_point /*deadline*/) noexcept { return true; }
 
-  /// Returns torch's object that it consists of, for those who ask for more than a group has; null
-  /// if there is none.
+  /// Returns the object of torch that this transport wraps, for callers that need more than a group
+  /// offers, or null.
   virtual c10::intrusive_ptr<c10d::Backend> of_torch() const { return nullptr; }
 
  private:

@@ -1,4 +1,4 @@
-// How Python holds a process group.
+// The holder with which Python owns a process group.
 #pragma once
 
 #include <c10/util/intrusive_ptr.h>
@@ -10,8 +10,8 @@
 
 namespace outback::distributed {
 
-/// Holds the group as torch's own class holds its base: the last reference may be Python's, and the
-/// end of a group waits for threads that may want the GIL.
+/// Releases the GIL before it drops the group, as the holder of torch's own class does: Python may
+/// drop the last reference, and the end of a group waits for threads that may need the GIL.
 template <class Group>
 class unlocked_holder {
  public:

@@ -1,13 +1,13 @@
-// What Gloo cannot do, refused before anything is sent: it would notice in a thread of its own,
-// when other processes are at it.
+// Refuses operations that Gloo cannot do before anything is sent. Gloo itself would find the error
+// in its own thread, when other processes already communicate.
 #pragma once
 
 #include "backend_template/distributed/collective.h"
 
 namespace outback::distributed {
 
-/// Throws c10::ValueError for a reduction that Gloo does not have, of this dtype or at all, and for
-/// rows that it could not exchange.
+/// Throws c10::ValueError for a reduction that Gloo does not have, at all or for this dtype, and
+/// for rows that Gloo cannot exchange.
 void check_for_gloo(const collective& wanted);
 
 }  // namespace outback::distributed

@@ -1,5 +1,6 @@
-// The streams on which the tensors of a device's operations travel, where the CPU cannot address
-// the device's memory. Two, so that what comes back need not wait for what leaves later.
+// The streams for the copies between device and host, where the CPU cannot address the device's
+// memory. There are two per device, so that a copy back to the device need not wait for later
+// copies to the host.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -11,17 +12,18 @@
 
 namespace outback::distributed {
 
-/// Those of one device.
+/// The two streams of one device.
 struct lanes {
   c10::Stream away;  // copies to the host
   c10::Stream back;  // copies to the device
 };
 
-/// Those of all devices that a group has met. Thread-safe.
+/// The lanes of all devices that a group has used. Thread-safe.
 class lanes_of_devices {
  public:
-  /// Returns the device's lanes, made at its first use: streams of torch's pool, which are never
-  /// destroyed. Starts the backend, and throws what new_stream (core/streams/stream.h) throws.
+  /// Returns the device's lanes. The first call for a device takes two streams from torch's pool,
+  /// which are never destroyed. Starts the backend, and throws what new_stream
+  /// (core/streams/stream.h) throws.
   lanes of(c10::DeviceIndex device);
 
  private:
@@ -29,8 +31,8 @@ class lanes_of_devices {
   std::vector<lanes> made_;
 };
 
-/// While it lives, `stream` is the calling thread's current stream on its device. The thread's
-/// device stays. Throws what exchange_stream (core/streams/stream.h) throws.
+/// While this object lives, `stream` is the calling thread's current stream on its device. Does not
+/// change the thread's device. Throws what exchange_stream (core/streams/stream.h) throws.
 class on_stream {
  public:
   explicit on_stream(const c10::Stream& stream);

@@ -1,5 +1,6 @@
-// The tensors of one operation as Gloo takes them, which knows the CPU's alone: CPU tensors over
-// the same memory where the CPU can address it, and copies in pinned memory elsewhere.
+// The tensors of one operation in the form that Gloo takes, which is CPU tensors only. Where the
+// CPU can address the device's memory they share that memory; elsewhere they are copies in pinned
+// memory.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,38 +18,39 @@
 
 namespace outback::distributed {
 
-/// All tensors that one operation lends. The calls come in this order: `lend` and `fetch`, on the
-/// caller's thread; `wait_until_fetched` before the transport reads; `give_back` when it is done;
-/// `order` on each thread that waits for the result. Two calls must not overlap, but for `order`.
-/// They throw what the runtime's slots answer.
+/// All tensors that one operation lends. Call the members in this order: `lend` and `fetch`, on the
+/// caller's thread; `wait_until_fetched` before the transport reads; `give_back` when the transport
+/// is done; `order` on each thread that waits for the result. Calls must not overlap, except for
+/// calls of `order`. They throw what core::check throws for a failed slot.
 ///
-/// The memory of the tensors stays alive as long as this object or the transport holds them, and
-/// the caching allocator knows of the streams that copy.
+/// The memory of the tensors lives as long as this object or the transport holds them. The caching
+/// allocator knows the streams that copy.
 class loans {
  public:
-  /// Of `device`, one of ours. Its current stream is the one that the tensors are ordered with.
-  /// Throws c10::Error (RuntimeError) while that stream is captured.
+  /// For tensors on `device`, a device of this backend. The copies are ordered with its current
+  /// stream. Throws c10::Error (RuntimeError) while that stream is captured.
   loans(lanes_of_devices& all, c10::Device device);
 
-  /// Returns the CPU's tensors for those of `wanted`, which are on `device`.
+  /// Returns CPU tensors for the tensors of `wanted`, which are on `device`.
   lent_arguments lend(const collective& wanted);
 
-  /// Enqueues the copies of what is read. If nothing is lent, the operation is still ordered behind
-  /// the current stream.
+  /// Enqueues the copies of all tensors that the operation reads. Orders the operation behind the
+  /// current stream, even if no tensor is lent.
   void fetch();
   /// Returns true if `wait_until_fetched` would not wait. Asks the runtime at most once.
   bool is_fetched() const;
   void wait_until_fetched() const;
 
-  /// Enqueues the copies of what was written, and lets `result_stream` be behind all that this
-  /// object did. Call it once. The loans are over then.
+  /// Enqueues the copies of all tensors that the operation wrote, and makes `result_stream` wait
+  /// for all work of this object. Call it once. It ends the loans.
   void give_back();
-  /// Lets the calling thread's current stream wait for these copies. The host does not wait.
+  /// Makes the calling thread's current stream wait for the copies of `give_back`. The host does
+  /// not wait.
   void order() const;
-  /// Returns true if these copies are done.
+  /// Returns true if the copies of `give_back` are done.
   bool is_returned() const { return returned_.query(); }
 
-  /// Gives up the tensors.
+  /// Drops the tensors.
   void clear() { loans_.clear(); }
 
   /// Returns the stream on which the result is complete.
@@ -69,7 +71,7 @@ class loans {
   lanes lanes_;
   std::vector<loan> loans_;
   bool reads_ = false;
-  // Null where there was nothing to wait for.
+  // Null if there was no work to wait for.
   std::optional<core::event> ready_, fetched_;
   core::event returned_;
   std::shared_ptr<const core::race_clock> called_;  // for the race finder; null unless one looks

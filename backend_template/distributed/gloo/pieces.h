@@ -1,6 +1,6 @@
-// Large tensors go to the transport in pieces. The copies of one piece run while the transport has
-// another, and the transport has several at once: for 64 MiB that takes less time than the copies
-// alone would add. See bench/results for the figures.
+// Large tensors go to the transport in pieces. The copies of one piece run while the transport
+// sends other pieces, several at once. For 64 MiB the whole operation then takes less time than the
+// copies would add to the transport's own time. bench/results has the figures.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,9 +9,9 @@
 
 namespace outback::distributed {
 
-/// Returns `tensor`, whose elements lie close together, as one-dimensional tensors of equal size,
-/// but for the last one, over its memory, in its order. Returns the tensor itself if it is not
-/// large. The answer turns on the number of bytes alone, so that all processes divide alike.
+/// Returns one-dimensional tensors over the memory of `tensor`, which must have no gaps, in memory
+/// order. All have equal size, except for the last one. Returns `tensor` itself if it is not large.
+/// The sizes depend only on the number of bytes, so all processes divide a tensor in the same way.
 std::vector<at::Tensor> pieces_of(const at::Tensor& tensor);
 
 }  // namespace outback::distributed

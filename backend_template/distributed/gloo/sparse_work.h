@@ -1,4 +1,4 @@
-// What an all_reduce of a sparse tensor over Gloo returns.
+// The Work of an all_reduce of a sparse tensor over Gloo.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,20 +12,20 @@
 
 namespace outback::distributed {
 
-/// Copies the result to the device as soon as Gloo has it, in Gloo's thread, since
-/// DistributedDataParallel waits for the future and not for the Work.
+/// Copies the result to the device in Gloo's thread, as soon as Gloo has it, since
+/// DistributedDataParallel waits only for the future, not for the Work.
 class sparse_work final : public pending_work {
  public:
   /// `transports` is Gloo's Work on `host`, a copy of `device`.
   sparse_work(operation what, c10::intrusive_ptr<c10d::Work> transports, at::Tensor host,
               at::Tensor device);
-  /// Lets the Work end when Gloo's does. Call it once.
+  /// Makes the Work end when Gloo's Work ends. Call it once.
   void follow();
 
   bool wait(std::chrono::milliseconds timeout) override;
   bool has_ended(std::chrono::steady_clock::time_point deadline) override;
   void abort() override;
-  /// The transport's weak references keep no memory, as with gloo_work.
+  /// Drops the tensors, so that the transport's weak references keep no memory, as in gloo_work.
   void release_resources() override;
   std::vector<at::Tensor> result() override { return {device_}; }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
@@ -37,7 +37,7 @@ class sparse_work final : public pending_work {
   c10::intrusive_ptr<c10d::Work> transports_;
   at::Tensor host_, device_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;
-  std::atomic<bool> ends_{false};  // Gloo's answer or an abort completes it
+  std::atomic<bool> ends_{false};  // Gloo's result or an abort completes the Work
 };
 
 }  // namespace outback::distributed

@@ -1,6 +1,6 @@
-// A group's transport over Gloo, which takes the CPU's tensors and knows no stream. It is lent the
-// device's tensors (loans.h), in the order of the calls (issuer.h), and the device waits for the
-// results (work.h).
+// A group's transport over Gloo, which takes CPU tensors and knows no streams. The transport lends
+// Gloo the device's tensors (loans.h), in the order of the calls (issuer.h), and makes the device
+// wait for the results (work.h).
 #pragma once
 
 #include <atomic>
@@ -22,12 +22,12 @@ using gloo_maker =
     c10::intrusive_ptr<c10d::Backend> (*)(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                           int size, const c10d::Backend::Options& options);
 
-/// Tensors of the CPU go to Gloo as they are, behind what was called before.
+/// CPU tensors go to Gloo unchanged, after all operations that were called earlier.
 class gloo_transport final : public transport {
  public:
   gloo_transport(c10::intrusive_ptr<c10d::Backend> gloo, gloo_maker make_gloo);
-  /// Waits until all that was called has begun, and then for the end of Gloo, which waits for its
-  /// operations. After `abort`, and in a thread of Gloo's, another thread does the latter.
+  /// Waits until all called operations have begun, then ends Gloo, which waits for its operations.
+  /// After `abort`, and in a thread of Gloo, another thread ends Gloo.
   ~gloo_transport() override;
 
   void check(const collective& wanted, c10::Device device) const override;
@@ -35,17 +35,17 @@ class gloo_transport final : public transport {
   work begin_on_cpu(const collective& wanted) override;
   void monitored_barrier(const operation& what, const c10d::BarrierOptions& options,
                          bool all_ranks) override;
-  /// The operations begin at once.
+  /// Later operations still begin at once.
   void start_coalescing() override;
   work end_coalescing(operation what, std::optional<c10::Device> bound) override;
   std::unique_ptr<transport> split(const c10::intrusive_ptr<c10d::Store>& store,
                                    const std::vector<int>& ranks,
                                    const c10d::Backend::Options& options) override;
   void set_timeout(std::chrono::milliseconds timeout) override { gloo_->setTimeout(timeout); }
-  /// Waits until all that was called has begun.
+  /// Waits until all called operations have begun.
   uint64_t sequence_number() override;
   c10d::ErrorType error() const override;
-  /// Gloo's operations go on until its timeout.
+  /// Gloo's own operations go on until Gloo's timeout.
   void abort() override;
   void shutdown() override;
   /// Does not wait for operations that end only if somebody waits for them.
@@ -67,13 +67,13 @@ class gloo_transport final : public transport {
 
   c10::intrusive_ptr<c10d::Backend> gloo_;
   const gloo_maker make_gloo_;
-  const int process_;  // that made it
+  const int process_;  // the process that made this object
   std::atomic<bool> aborted_{false};
   lanes_of_devices lanes_;
   issuer issuer_;
 
   std::mutex mutex_;
-  std::vector<c10::weak_intrusive_ptr<pending_work>> pending_;  // those that abort ends
+  std::vector<c10::weak_intrusive_ptr<pending_work>> pending_;  // abort ends them
   std::optional<std::vector<work>> coalesced_;                  // since start_coalescing
 };
 

@@ -1,4 +1,4 @@
-// What an operation of the group returns: c10d's Work, with a future of the device's.
+// The c10d::Work that an operation of the group returns, with a future on the device.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -14,33 +14,34 @@
 
 namespace outback::distributed {
 
-/// The transport's operation on the loans, and what becomes of the device's tensors after it.
+/// The transport's operation on the loans, followed by the copies back to the device's tensors.
 ///
-/// It is complete when the transport is and the copies back to the device are enqueued. The
-/// transport says so for most operations. Sends, receives and some others of Gloo's are ended by
-/// whoever waits for them, and so is this Work then: it is "lazy". If somebody asks for the future
-/// of a lazy Work, a thread waits for it.
+/// The Work is complete when the transport's operation is complete and the copies back to the
+/// device are enqueued. Most operations of the transport report their completion. Sends, receives
+/// and some other operations of Gloo complete only in a call that waits for them; then this Work is
+/// "lazy", and completes in its wait() too. If the future of a lazy Work is requested, a thread
+/// waits for the Work.
 ///
 /// Thread-safe. Errors are c10d::DistBackendError with the operation's name, rank, group and time.
 class gloo_work final : public pending_work {
  public:
-  /// Calls the transport, with the loans, and returns its Work.
+  /// Calls the transport with the loans, and returns the transport's Work.
   using start = std::function<c10::intrusive_ptr<c10d::Work>()>;
 
-  /// `outputs` are the device's tensors that hold the result: the future's value, a list, or a list
-  /// of lists if there are several.
+  /// `outputs` are the device's tensors for the result, and the future's value: a list, or a list
+  /// of lists if `outputs` has several.
   gloo_work(operation what, loans lent, std::vector<std::vector<at::Tensor>> outputs);
 
-  /// Begin the operation. Call one of them, once. `begin` waits for the device and throws nothing:
-  /// an error is the Work's. `begin_here` does not wait, so `may_begin_here` has to be true, and
-  /// throws what the transport refuses.
+  /// Begin the operation. Call exactly one of the two functions, once. `begin` waits for the device
+  /// and does not throw: the Work keeps the error. `begin_here` does not wait; call it only if
+  /// `may_begin_here` is true. It throws what the transport throws.
   void begin(const start& call) noexcept;
   void begin_here(const start& call);
   bool may_begin_here() const { return lent_.is_fetched(); }
   void fetch() { lent_.fetch(); }
 
-  /// Ends the Work with an error now; the transport's operation goes on, and nobody waits for it.
-  /// Does nothing if the Work is complete.
+  /// Ends the Work with an error now. The transport's operation goes on, but no thread waits for
+  /// it. Does nothing if the Work is complete.
   void fail(const std::string& why) noexcept;
 
   bool has_ended(std::chrono::steady_clock::time_point deadline) override;
@@ -50,15 +51,15 @@ class gloo_work final : public pending_work {
   std::exception_ptr exception() const override;
   int sourceRank() const override;
   std::vector<at::Tensor> result() override;
-  /// Lets the calling thread's current stream wait for the result, which has been enqueued.
+  /// Makes the calling thread's current stream wait for the result, whose copies must be enqueued.
   void synchronize() override;
-  /// Waits until the result is enqueued, and then does what `synchronize` does. A `timeout` that
-  /// passes is an error of this call; of a lazy Work it is the Work's.
+  /// Waits until the result's copies are enqueued, then does what `synchronize` does. If `timeout`
+  /// passes, this call throws; if the Work is lazy, it also completes with that error.
   bool wait(std::chrono::milliseconds timeout) override;
   void abort() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
-  /// For intrusive_ptr, when only weak references are left, which the group has: the memory of the
-  /// tensors does not wait for these.
+  /// intrusive_ptr calls it when only the group's weak references are left. Drops the tensors, so
+  /// that weak references keep no memory.
   void release_resources() override;
 
  private:
@@ -75,12 +76,12 @@ class gloo_work final : public pending_work {
   core::begun_collective recorded_ = core::call_collective();  // for a profile
 
   // Guarded by mutex_, as completed_ and exception_ are.
-  c10::intrusive_ptr<c10d::Work> transports_;  // null until it is begun, and once it is complete
+  c10::intrusive_ptr<c10d::Work> transports_;  // null before the begin and after the end
   int source_ = -1;
   bool lazy_ = false;
-  bool ends_ = false;  // somebody completes it
+  bool ends_ = false;  // a thread is completing the Work
   bool future_is_wanted_ = false;
-  bool was_queued_ = false;  // written and read by the thread that begins it
+  bool was_queued_ = false;  // only the thread that begins the Work uses it
 };
 
 }  // namespace outback::distributed

@@ -1,4 +1,4 @@
-// What NCCL cannot do, refused before anything is sent.
+// Refuses operations that NCCL cannot do before anything is sent.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -8,15 +8,17 @@
 
 namespace outback::distributed {
 
-/// Returns the device of CUDA's for which NCCL communicates in place of `device`, one of ours.
-/// Throws c10::ValueError (ValueError) if it has none, which names the operation if there is one.
+/// Returns the twin of `device`, the CUDA device for which NCCL communicates. `device` belongs to
+/// this backend. Throws c10::ValueError (ValueError) if `device` has no twin; the text names the
+/// operation unless `what` is null.
 c10::Device checked_twin(c10::Device device, const operation* what = nullptr);
 
 /// Throws c10::NotImplementedError (NotImplementedError) for an operation that NCCL does not have,
-/// and c10::ValueError for a reduction that it does not have, of this dtype or at all.
+/// and c10::ValueError for a reduction that NCCL does not have, at all or for this dtype.
 void check_for_nccl(const collective& wanted);
 
-/// Returns true if NCCL has the dtype. What it only moves is lent as bytes if not.
+/// Returns true if NCCL has the dtype. If not, operations that only move elements lend them as
+/// bytes.
 bool nccl_has_dtype(c10::ScalarType dtype);
 
 /// Throw what `check_for_nccl` throws.

@@ -1,6 +1,6 @@
-// A group's transport over NCCL, for a device whose memory is a twin's (core/twin/twin.h), CUDA's:
-// NCCL is lent the device's tensors as CUDA's (loans.h). All else is NCCL's: the order of the
-// operations, its stream, the watchdog, timeouts, the end.
+// A group's transport over NCCL, for a device with a CUDA twin (core/twin/twin.h). The transport
+// lends NCCL the device's tensors as CUDA tensors (loans.h). NCCL itself handles the order of the
+// operations, its stream, the watchdog, timeouts and the shutdown.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace outback::distributed {
 
-/// Returns NCCL's options for a part of a group: those of `nccl`, with the timeout and the names of
-/// `options`.
+/// Returns NCCL's options for a part of a group: the options of `nccl`, but with the timeout and
+/// the names in `options`.
 using nccl_options_maker = c10::intrusive_ptr<c10d::Backend::Options> (*)(
     const c10::intrusive_ptr<c10d::Backend>& nccl, const c10d::Backend::Options& options);
 
@@ -27,10 +27,10 @@ class nccl_transport final : public transport {
   void monitored_barrier(const operation& what, const c10d::BarrierOptions& options,
                          bool all_ranks) override;
   bool supports_coalescing() const override { return nccl_->supportsCoalescing(); }
-  /// The operations go to NCCL as one.
+  /// NCCL runs the operations up to end_coalescing as one.
   void start_coalescing() override { nccl_->startCoalescing(); }
   work end_coalescing(operation what, std::optional<c10::Device> bound) override;
-  /// All ranks call it.
+  /// All ranks must call it.
   std::unique_ptr<transport> split(const c10::intrusive_ptr<c10d::Store>& store,
                                    const std::vector<int>& ranks,
                                    const c10d::Backend::Options& options) override;
@@ -46,7 +46,7 @@ class nccl_transport final : public transport {
  private:
   c10::intrusive_ptr<c10d::Backend> nccl_;
   const nccl_options_maker make_options_;
-  const int process_;  // that made it
+  const int process_;  // the process that made this object
 };
 
 }  // namespace outback::distributed

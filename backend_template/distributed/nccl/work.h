@@ -1,5 +1,4 @@
-// What an operation of a group over the twin's transport returns: the transport's Work, with a
-// future of our device's tensors.
+// The Work of an operation over NCCL: NCCL's Work, with a future on this backend's tensors.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -11,19 +10,20 @@
 
 namespace outback::distributed {
 
-/// Thread-safe as the transport's Work is. Errors of the communication are c10d::DistBackendError
-/// with the operation's name, rank, group and time.
+/// As thread-safe as NCCL's Work. Errors of the communication are c10d::DistBackendError with the
+/// operation's name, rank, group and time.
 ///
-/// NCCL's Work makes the current stream of the twin wait, which is that of our device too.
+/// NCCL's Work makes the twin's current stream wait, which is also the current stream of this
+/// backend's device.
 class nccl_work final : public c10d::Work {
  public:
-  /// `outputs` are the device's tensors that hold the result: the future's value, a list, or a list
-  /// of lists if there are several.
+  /// `outputs` are the device's tensors for the result, and the future's value: a list, or a list
+  /// of lists if `outputs` has several.
   nccl_work(operation what, c10::intrusive_ptr<c10d::Work> transports, c10::Device device,
             std::vector<std::vector<at::Tensor>> outputs);
 
   bool isCompleted() override { return transports_->isCompleted(); }
-  /// NCCL has no answer of its own.
+  /// NCCL's Work does not implement isSuccess.
   bool isSuccess() const override {
     return transports_->isCompleted() && transports_->exception() == nullptr;
   }
