@@ -1,5 +1,5 @@
 // The operators that a backend excludes (backend_options::excluded_operators): Outback registers no
-// kernel for them. Needed where the option is checked and where kernels are registered.
+// kernel for them. Both the check of the option and the registration of kernels use this header.
 #pragma once
 
 #include <ATen/core/operator_name.h>
@@ -13,9 +13,9 @@ namespace outback::ops {
 using operator_names = std::unordered_set<c10::OperatorName>;
 
 /// Turns texts such as "aten::mm" or "aten::add.Tensor" (namespace, name and, behind a dot, the
-/// overload) into torch's own type. Throws c10::ValueError for the first text that has no "::", or
-/// that this torch has no operator for; the message names the option and the text. Thread-safe,
-/// calls no slot.
+/// overload) into torch's own type. Throws c10::ValueError for the first text that has no "::" or
+/// names no operator of this torch; the message names the option and the text. Thread-safe, calls
+/// no slot.
 operator_names operator_names_of(const std::vector<std::string>& texts);
 
 }  // namespace outback::ops

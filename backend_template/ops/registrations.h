@@ -1,6 +1,6 @@
-// Who serves an operator on this backend: a vendor's kernel, one of Outback's own, a CPU kernel in
-// place, or a CPU kernel over copies. The registration calls the first function; register.cpp calls
-// each of the others once.
+// Registers the kernels for this backend's operators: a vendor's kernel, one of Outback's own, a
+// CPU kernel in place, or a CPU kernel over copies serves each operator. Registration calls
+// register_operators; register.cpp calls each of the other functions once.
 #pragma once
 
 #include "backend_template/ops/excluded_operators.h"
@@ -9,20 +9,20 @@ namespace outback::ops {
 
 class registrar;
 
-/// Registers kernels for the operators of ATen under PrivateUse1 and its autocast, sparse,
-/// quantized and nested relatives, and a boxed fallback for all other operators, custom ones
-/// included. Operators that torch composes of others for every device are left to torch, but for
-/// those of in_place/choosy_operators.cpp.
+/// Registers kernels for the operators of ATen under PrivateUse1 and its keys for autocast, sparse,
+/// quantized and nested tensors, and a boxed fallback for all other operators, custom ones
+/// included. Leaves operators that torch composes of others for every device to torch, except for
+/// those in in_place/choosy_operators.cpp.
 ///
-/// An operator that has a kernel for the key already keeps it, whoever wrote it. An operator in
-/// `excluded` gets no kernel from here; if torch does not compose it of others either, a call of it
-/// throws c10::NotImplementedError (Python: NotImplementedError).
+/// If an operator has a kernel for the key already, the operator keeps it. An operator in
+/// `excluded` gets no kernel here. If torch does not compose it of others either, a call throws
+/// c10::NotImplementedError (Python: NotImplementedError).
 ///
-/// To be called once, after core::install_runtime; the registration holds its lock meanwhile.
-/// Calls no slot. The kernels stay registered until the process ends.
+/// Call it once, after core::install_runtime, with registration's lock held. Calls no slot. The
+/// kernels stay registered until the process ends.
 void register_operators(operator_names excluded);
 
-// Each adds the kernels of one file: register.cpp has the order, and what they serve.
+// Each adds the kernels of one file. register.cpp has the order, and says what the kernels serve.
 
 // tensors/
 void register_factories(registrar& to);
@@ -65,19 +65,19 @@ void register_batch_norm(registrar& to);
 void register_choosy_operators(registrar& to);
 void register_common_operators(registrar& to);
 
-/// Registers kernels for the dispatch key AutocastPrivateUse1, by torch's own lists of operators
-/// for accelerators (ATen/autocast_mode.h, the macros AT_FORALL_...), and a fallthrough for every
-/// other operator. Without the fallthrough an operator that is in no list would fail under
-/// torch.autocast.
+/// Registers kernels for the dispatch key AutocastPrivateUse1, for torch's own lists of operators
+/// on accelerators (ATen/autocast_mode.h, the macros AT_FORALL_...), and a fallthrough for all
+/// other operators. Without the fallthrough an operator in no list would fail under torch.autocast.
 ///
-/// An operator that already has an autocast kernel keeps it. The backend's excluded operators get
-/// these kernels too: an autocast kernel only casts, and calls the operator again.
+/// If an operator has an autocast kernel already, the operator keeps it. The backend's excluded
+/// operators get these kernels too, since an autocast kernel only casts and calls the operator
+/// again.
 void register_autocast(registrar& to);
 
-/// Lets core's graphs prepare the recorder (recording/recorder.cpp) when a capture begins: a kernel
-/// at a dispatch key of its own, core::recorder_key, which the operators of a thread pass while
-/// that thread captures. It records those that CPU kernels serve. Calls no slot and registers no
-/// kernel.
+/// Lets core's graphs prepare the recorder (recording/recorder.cpp) when a capture begins. The
+/// recorder is a kernel at core::recorder_key, a dispatch key that a thread's operators pass while
+/// the thread captures. It records the operators that CPU kernels serve. This function calls no
+/// slot and registers no kernel.
 void register_recorder();
 
 }  // namespace outback::ops

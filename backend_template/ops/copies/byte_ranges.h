@@ -1,4 +1,4 @@
-// Parts of a storage as ranges of byte offsets, so that a stage copies no more than it must.
+// Parts of a storage as ranges of byte offsets, so that a stage copies no more bytes than needed.
 #pragma once
 
 #include <c10/core/TensorImpl.h>
@@ -16,8 +16,8 @@ struct byte_range {
   bool empty() const { return begin >= end; }
 };
 
-/// Returns the range of its storage that a strided tensor covers: from its first element to its
-/// last one, gaps between elements included. Empty for a tensor without elements.
+/// Returns the byte range that a strided tensor covers in its storage: from its first to its last
+/// element, with the gaps between elements. The range is empty for a tensor without elements.
 byte_range bytes_of(const c10::TensorImpl& tensor);
 
 /// A set of bytes, kept as ranges in ascending order that neither overlap nor touch. Not
@@ -26,7 +26,7 @@ class byte_ranges {
  public:
   void add(byte_range added);
 
-  /// The number of bytes in the set.
+  /// Returns the number of bytes in the set.
   size_t size() const;
 
   /// Returns the bytes from 0 up to `size` that are not in the set.

@@ -1,5 +1,5 @@
-// How often each operator has run on the CPU over copies of its tensors: always counted, since such
-// a call takes far longer than its counting.
+// Counts how often each operator runs on the CPU over copies of its tensors. Always on, since such
+// a call takes far longer than counting it.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace outback::ops {
 
-/// Since the process began.
+/// The counts of one operator since the process began.
 struct fallback_counts {
   std::atomic<uint64_t> calls{0};
   std::atomic<uint64_t> bytes_to_host{0}, bytes_to_device{0};
@@ -31,7 +31,7 @@ class counted_fallback {
   const core::copied_bytes before_;
 };
 
-/// Returns all counts by the operators' texts, "aten::add.Tensor". Thread-safe.
+/// Returns the counts of all operators, with keys such as "aten::add.Tensor". Thread-safe.
 std::map<std::string, const fallback_counts*> all_fallback_counts();
 
 }  // namespace outback::ops

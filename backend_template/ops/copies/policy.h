@@ -1,5 +1,6 @@
 // The fallback mode: whether an operator that has no kernel for the device may run on the CPU over
-// copies of its tensors. The mode itself is public (outback/backend.h); this is for those who ask.
+// copies of its tensors. The mode itself is public (outback/backend.h); this header is for the code
+// that checks it.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace outback::ops {
 
-/// An operator's name as its schema has it: "aten::add" and "Tensor". Borrowed: both texts live as
-/// long as the operator's schema.
+/// An operator's name from its schema: "aten::add" and "Tensor". Both texts belong to the schema
+/// and live as long as the schema.
 struct operator_text {
   const char* name = nullptr;
   const char* overload = "";
@@ -19,8 +20,8 @@ struct operator_text {
   std::string text() const;
 };
 
-/// To be called before `op` runs over copies. Under fallback_mode::warn it warns once for each
-/// operator of the process; under fallback_mode::error it throws c10::NotImplementedError (Python:
+/// Call it before `op` runs over copies. Under fallback_mode::warn it warns once for each operator
+/// of the process; under fallback_mode::error it throws c10::NotImplementedError (Python:
 /// NotImplementedError). Under fallback_mode::allow it does nothing and costs one load.
 /// Thread-safe.
 void before_fallback(const operator_text& op);
@@ -28,8 +29,8 @@ void before_fallback(const operator_text& op);
 /// Returns "allow", "warn" or "error", a text that lives as long as the process.
 std::string_view name_of(fallback_mode mode) noexcept;
 
-/// Returns the mode that `text` names as above. Throws c10::ValueError (Python: ValueError) for any
-/// other text; the message begins with `what`, which says where the text stood.
+/// Returns the mode whose `name_of` is `text`. Throws c10::ValueError (Python: ValueError) for any
+/// other text. The message begins with `what`, which says where the text came from.
 fallback_mode read_fallback_mode(std::string_view text, std::string_view what);
 
 /// Returns the mode that the environment variable OUTBACK_FALLBACK names, or `otherwise` if it is

@@ -1,4 +1,4 @@
-// cuDNN's LSTM, GRU and RNN, on a device with a twin whose kernels torch has cuDNN for.
+// cuDNN's LSTM, GRU and RNN, on a device with a twin for which torch has cuDNN.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,7 +8,7 @@
 
 namespace outback::ops {
 
-/// The cells, by their numbers in cuDNN (cudnnRNNMode_t).
+/// The kinds of cells, with cuDNN's numbers (cudnnRNNMode_t).
 enum class cudnn_cell : int64_t { rnn_relu, rnn_tanh, lstm, gru };
 
 /// A stack of layers, as torch's operators lstm, gru, rnn_tanh and rnn_relu describe it.
@@ -22,10 +22,10 @@ struct cudnn_layers {
   bool batch_first;
 };
 
-/// Runs the layers and returns (output, hx, cx), the last for an LSTM alone. `batch_sizes` is
-/// undefined, or that of a packed sequence: int64 in CPU memory. `cx` is undefined for other cells.
-/// The results have derivatives. Thread-safe. Throws c10::Error for `batch_sizes` of another kind,
-/// and what the operator _cudnn_rnn throws.
+/// Runs the layers and returns (output, hx, cx). `cx` is defined only for an LSTM, as argument and
+/// as result. `batch_sizes` is undefined or, for a packed sequence, an int64 tensor on the CPU. The
+/// results have derivatives. Thread-safe. Throws c10::Error for `batch_sizes` of another kind, and
+/// what the operator _cudnn_rnn throws.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> run_cudnn_layers(
     const cudnn_layers& layers, const at::Tensor& input, const at::Tensor& batch_sizes,
     const at::Tensor& hx, const at::Tensor& cx, at::TensorList weights);

@@ -1,6 +1,7 @@
-// Tensors that a kernel of a target can take as they are, without aliases. CUDA's kernels for lists
-// of tensors are such kernels: they ask each tensor for its sizes, dtype and pointer, and run on
-// the current stream, which is ours. Lending a list costs more than launching such a kernel.
+// Tensors that a target's kernel can take unchanged, without aliases. CUDA's kernels for lists of
+// tensors allow this: they ask each tensor only for its sizes, dtype and pointer, and run on the
+// current stream, which the two devices share. Lending a list costs more than launching such a
+// kernel.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,14 +16,15 @@
 
 namespace outback::ops {
 
-/// True if `tensor` is of `device` and its elements are those in its memory. Of any dtype and
-/// strides.
+/// Returns true if `tensor` is on `device` and its memory has exactly its elements (it has
+/// no conj or neg bit, for example). Its dtype and strides do not matter.
 inline bool is_bare(c10::Device device, const at::Tensor& tensor) {
   return tensor.defined() && tensor.device() == device && is_plain(*tensor.unsafeGetTensorImpl()) &&
          !tensor.is_conj() && !tensor.is_neg() && !tensor._is_zerotensor() && !has_names(tensor);
 }
 
-/// True if all are, if there is one, and for an argument that is no tensor.
+/// Returns true if all tensors of the argument are bare. Returns true also for an absent tensor,
+/// and for an argument that is not a tensor.
 inline bool is_bare(c10::Device device, at::TensorList list) {
   return std::all_of(list.begin(), list.end(),
                      [&](const at::Tensor& tensor) { return is_bare(device, tensor); });
@@ -35,8 +37,8 @@ bool is_bare(c10::Device /*device*/, const Other& /*not a tensor*/) {
   return true;
 }
 
-/// True if the kernels for lists that serve `device`, which is ours, take bare tensors. It is not
-/// known of other twins' than CUDA.
+/// Returns true if the kernels for lists that serve `device`, a device of this backend, take bare
+/// tensors. This is known only of a CUDA twin's kernels.
 inline bool takes_bare_lists(c10::Device device) {
   const auto twin = core::twin_of(device.index());
   return twin && twin->is_cuda();

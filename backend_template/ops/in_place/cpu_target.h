@@ -1,4 +1,4 @@
-// The CPU as the engine's target: that of every device without a twin.
+// The CPU as the engine's target, for every device without a twin.
 #pragma once
 
 #include <c10/core/CPUAllocator.h>
@@ -9,16 +9,18 @@
 
 namespace outback::ops {
 
-/// Where the device can use host memory (OUTBACK_ADDRESSES_HOST) and has no twin, the result stays
-/// where it is and counts as the device's; it goes back to its own deleter when no stream uses it
-/// any more. Elsewhere a copy is enqueued on the device's current stream.
+/// Returns `memory`, `size` bytes, as memory of `device`. If the device can use host memory
+/// (OUTBACK_ADDRESSES_HOST) and has no twin, the memory stays in place and counts as the device's;
+/// its own deleter frees it when no stream uses it any more. Otherwise enqueues a copy to new
+/// device memory on the device's current stream.
 ///
 /// Throws c10::OutOfMemoryError, since adopted memory counts against the device's limit too, and
-/// c10::Error while the device's current stream is capturing, since no replay would adopt again.
+/// c10::Error while the device's current stream is capturing, since a replay would not repeat the
+/// adoption.
 c10::DataPtr adopt_cpu_memory(c10::DataPtr&& memory, std::size_t size, c10::Device device);
 
-/// A kernel runs once the device's current stream is idle, and draws its random numbers from a new
-/// generator at the position of the device's.
+/// The CPU's target: a kernel waits until the device's current stream is idle, and draws random
+/// numbers from a new generator at the position of the device's generator.
 inline constexpr kernel_target cpu_target{
     .type = c10::DeviceType::CPU,
     .backend = c10::BackendComponent::CPUBit,

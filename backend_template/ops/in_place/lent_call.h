@@ -1,5 +1,5 @@
-// The boxed kernel under a fast path, for operators that unboxed_kernel is not for: those that
-// write a list, return no tensor, or tell the host something.
+// The boxed kernel behind a fast path, for operators that unboxed_kernel does not support: they
+// write a list, return no tensor, or return a value to the host.
 #pragma once
 
 #include <ATen/core/boxing/KernelFunction.h>
@@ -22,7 +22,7 @@ struct lent_call<Operator, Result(Arguments...)> {
   static Result run(Arguments... arguments) {
     static const auto& kernel =
         *new c10::KernelFunction(boxed_kernel(c10::DispatchKey::Dense));  // leaked: may run at exit
-    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): torch has what at::_ops has
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): torch has every operator in at::_ops
     static const auto op = *registrar::find(Operator::name + 6, Operator::overload_name);
     return kernel.call<Result, Arguments...>(op, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
                                              std::forward<Arguments>(arguments)...);

@@ -1,5 +1,5 @@
-// What a call has lent, each thing with its alias. A call may lend thousands: a fused optimizer
-// takes all parameters at once.
+// The tensors or storages that a call has lent, each with its alias. A call may lend thousands: a
+// fused optimizer takes all parameters at once.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,7 +13,8 @@
 
 namespace outback::ops {
 
-/// `Loan` has the members `source` and `alias`, tensors or storages, which stay what they are.
+/// `Loan` has the members `source` and `alias`, tensors or storages, which must keep referring to
+/// the same objects.
 template <class Loan>
 class loan_list {
  public:
@@ -22,7 +23,7 @@ class loan_list {
 
   /// Returns the loan whose source is the object at `address`, or null.
   Loan* find_source(const void* address) { return find<&Loan::source>(sources_, address); }
-  /// The same by its alias.
+  /// Returns the loan whose alias is the object at `address`, or null.
   Loan* find_alias(const void* address) { return find<&Loan::alias>(aliases_, address); }
 
   size_t size() const { return loans_.size(); }
@@ -31,11 +32,11 @@ class loan_list {
   auto end() { return loans_.end(); }
 
  private:
-  // A search one by one is faster for as many.
+  // For up to this number of loans a linear search is faster.
   static constexpr size_t few = 16;
 
-  // Where the first `size` loans are: made by the first search among many, since most calls lend
-  // few things, and many of those that lend many never ask for an alias.
+  // The indices of the first `size` loans. The first search among more than `few` loans builds it,
+  // since most calls lend few objects, and many calls that lend more never search for an alias.
   struct places {
     ska::flat_hash_map<const void*, size_t> of;
     size_t size = 0;

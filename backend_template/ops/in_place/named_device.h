@@ -1,4 +1,4 @@
-// The device of ours that an operator's arguments name.
+// Finds the device of this backend among an operator's arguments.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -9,9 +9,10 @@
 
 namespace outback::ops {
 
-/// Returns the first device of this backend that the arguments of `op`, the last ones on the stack,
-/// name: a tensor's, a storage's, or a Device argument. Nothing if they name none. Throws
-/// c10::AcceleratorError for a Device argument with an index out of range.
+/// Returns the first device of this backend among the arguments of `op`, the last values on the
+/// stack: the device of a tensor or of a storage, or a Device argument. Returns std::nullopt if
+/// there is no such device. Throws c10::AcceleratorError for a Device argument with an index out of
+/// range.
 std::optional<c10::Device> device_named_by(const c10::OperatorHandle& op,
                                            const torch::jit::Stack& stack);
 

@@ -1,4 +1,4 @@
-// An operator by its name, and what its calls need to know of it.
+// An operator that is known by its name, with the facts that its calls need.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -11,14 +11,15 @@
 
 namespace outback::ops {
 
-/// Lives as long as the process. What it knows, it finds out at the first call. Thread-safe.
+/// Lives as long as the process. The first call finds the operator and reads its facts.
+/// Thread-safe.
 class named_operator {
  public:
   struct facts : op_facts {
     c10::OperatorHandle handle;
   };
 
-  /// By the operator's full name, such as "aten::add", and its overload's.
+  /// `name` has the operator's full name, such as "aten::add", and its overload.
   explicit constexpr named_operator(operator_text name) : text(name) {}
 
   /// Throws std::bad_optional_access, at the first call, if this torch has no such operator.

@@ -1,6 +1,6 @@
-// Where an operator takes no CPU tensor without dimensions beside tensors of the device: where
-// torch.cuda's kernels take none. The CPU's kernels would take one anywhere, and the program would
-// fail on the first real device that it meets.
+// The arguments that must not be a CPU scalar (a CPU tensor without dimensions) beside tensors of
+// the device, as with torch.cuda's kernels. The CPU's kernels would take a CPU scalar anywhere, and
+// the program would then fail on a device with kernels of its own.
 #pragma once
 
 #include <span>
@@ -8,13 +8,14 @@
 
 namespace outback::ops {
 
-/// The lines of cpu_scalars.txt, in its order: `lerp.Tensor: -end -self weight`. A name after a
-/// minus is an argument that torch.cuda took no CPU scalar for. "default" is the overload without a
-/// name, and `list[0]` the first member of a list, `list[i]` any other.
+/// The lines of cpu_scalars.txt, in its order: `lerp.Tensor: -end -self weight`. A minus precedes
+/// each argument for which torch.cuda refused a CPU scalar. "default" is the overload without a
+/// name, `list[0]` is the first member of a list, and `list[i]` any other member.
 std::span<const std::string_view> cpu_scalar_answers();
 
-/// True if an argument of an operator, such as "aten::lerp" and "Tensor", takes no CPU scalar; of a
-/// list, no member does. False for an operator that torch.cuda was not asked about. Thread-safe.
+/// Returns true if `argument` of an operator, such as "aten::lerp" and "Tensor", may not be a CPU
+/// scalar. For a list, returns true if no member may be one. Returns false for an operator that was
+/// not tried with torch.cuda. Thread-safe.
 bool refuses_scalar(std::string_view name, std::string_view overload, std::string_view argument);
 
 }  // namespace outback::ops

@@ -1,9 +1,9 @@
-// Aliases that their calls are done with, for the next calls of the same thread. To make an alias
-// and to free it, a TensorImpl with its version counter and a StorageImpl, is half of what a call
-// does for a tensor.
+// Keeps the aliases of finished calls for the next calls of the same thread. To make and free an
+// alias (a TensorImpl with its version counter, and a StorageImpl) is half of a call's work for a
+// tensor.
 //
-// Only what nobody has but the call comes here, with no pointer, no weak pointer and no Python
-// object on it; and only what is as it was made, but for the fields that each alias gets anew.
+// Keeps an alias only if the call owns its last reference (no other pointer, weak pointer or Python
+// object), and only if no kernel changed it, except for the fields that every new alias sets.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,20 +14,20 @@
 
 namespace outback::ops {
 
-/// Returns a TensorImpl without a storage, or null if there is none to spare. Its sizes, strides,
-/// offset, dtype, device and keys are those of another alias.
+/// Returns a TensorImpl without a storage, or null if none is kept. It still has the sizes,
+/// strides, offset, dtype, device and keys of its last alias.
 c10::intrusive_ptr<c10::TensorImpl> take_spare_tensor() noexcept;
 
-/// Returns a StorageImpl without memory, or null. Its size, allocator and resizability are those of
-/// another alias.
+/// Returns a StorageImpl without memory, or null. It still has the size, allocator and resizability
+/// of its last alias.
 c10::intrusive_ptr<c10::StorageImpl> take_spare_storage() noexcept;
 
-/// Keeps `alias`, which make_alias_tensor made, if that may be. If not, the caller still has it, to
-/// destroy.
+/// Keeps `alias`, which make_alias_tensor made, if the rules above allow it. Otherwise the caller
+/// still owns `alias`, and destroys it.
 void keep_spare(at::Tensor& alias) noexcept;
 
-/// The same for a storage that make_alias_storage made, and whose memory is what it was made over.
-/// After the tensors over it.
+/// Does the same for a storage from make_alias_storage that still has its original memory. Call it
+/// after the calls for the tensors over the storage.
 void keep_spare(c10::Storage& alias) noexcept;
 
 }  // namespace outback::ops

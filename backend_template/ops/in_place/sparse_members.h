@@ -1,4 +1,4 @@
-// The dense tensors that a sparse tensor consists of: indices and values. A sparse tensor is lent
+// The members of a sparse tensor: dense tensors for its indices and values. A sparse tensor is lent
 // and taken back member by member.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace outback::ops {
 
-/// True for a sparse tensor of any layout, which has members in place of a storage.
+/// Returns true for a sparse tensor of any layout. Such a tensor has members instead of a storage.
 inline bool has_members(const c10::TensorImpl& tensor) {
   return tensor.key_set().has_any(
       c10::DispatchKeySet{c10::DispatchKey::Sparse, c10::DispatchKey::SparseCsr});
@@ -18,8 +18,8 @@ inline bool has_members(const c10::TensorImpl& tensor) {
 /// a member by a tensor of the same shape.
 void for_each_member(c10::TensorImpl& tensor, c10::function_ref<void(at::Tensor&)> visit);
 
-/// Makes `to` hold the members of `from` (the same tensors, not copies), its shape, and whether it
-/// is coalesced. Both must have one layout.
+/// Gives `to` the members of `from` (the same tensors, not copies), its shape, and its coalesced
+/// flag. Both must have the same layout.
 void copy_members(const c10::TensorImpl& from, c10::TensorImpl& to);
 
 }  // namespace outback::ops

@@ -1,5 +1,5 @@
-// The tensors among the arguments and results on the dispatcher's stack: alone, in a list, or in a
-// list with gaps. The one place that knows in which of torch's types they may stand.
+// Visits the tensors among the arguments and results on the dispatcher's stack: alone, in a list,
+// or in a list with gaps. Only this header knows which of torch's types can hold tensors.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,8 +10,8 @@
 
 namespace outback::ops {
 namespace detail {
-// Changes the list in place if nobody else holds it. Each tensor is moved out of it meanwhile, so
-// `visit` may find that it holds the only reference.
+// Changes the list in place if it has no other owner. Each tensor is moved out of the list during
+// its visit, so `visit` may get the only reference.
 template <class Element, class Visit>
 c10::List<Element> replaced(c10::List<Element> list, Visit visit) {
   if (list.use_count() != 1) list = list.copy();
@@ -20,9 +20,9 @@ c10::List<Element> replaced(c10::List<Element> list, Visit visit) {
 }
 }  // namespace detail
 
-/// Calls `visit(at::Tensor&&)` with each tensor in `value`, undefined ones included, in order. What
-/// `visit` returns takes the tensor's place. A list that others hold too is replaced by a new one.
-/// Leaves any other value as it is. If `visit` throws, `value` may be lost.
+/// Calls `visit(at::Tensor&&)` with each tensor in `value`, undefined ones included, in order. The
+/// result of `visit` replaces the tensor. If the list has other owners, replaces it by a new list.
+/// Leaves any other value unchanged. If `visit` throws, `value` may be lost.
 template <class Visit>
 void replace_tensors(c10::IValue& value, Visit visit) {
   if (value.isTensor()) {
@@ -37,7 +37,7 @@ void replace_tensors(c10::IValue& value, Visit visit) {
   }
 }
 
-/// Calls `visit(const at::Tensor&)` with each of them, and changes nothing.
+/// Calls `visit(const at::Tensor&)` with each tensor in `value`, and changes nothing.
 template <class Visit>
 void for_each_tensor(const c10::IValue& value, Visit visit) {
   c10::IValue same = value;

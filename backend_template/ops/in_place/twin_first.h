@@ -1,4 +1,4 @@
-// Operators that Outback has its own kernel for, and that a twin serves by itself.
+// For operators that have a kernel of Outback, but that a twin serves itself if it can.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,7 +13,7 @@
 
 namespace outback::ops {
 namespace detail {
-// True if the argument is on a device with a twin that has a kernel of the operator.
+// Returns true if `tensor` is on a device with a twin that has a kernel of the operator.
 template <class Operator>
 bool is_served_by_twin(const at::Tensor& tensor) {
   return tensor.defined() && C10_UNLIKELY(has_twin(tensor)) &&
@@ -29,8 +29,8 @@ bool is_served_by_twin(const Other& /*not a tensor*/) {
 }
 }  // namespace detail
 
-/// `twin_first<at::_ops::histc, &histc>::run` is a kernel for aten::histc on this device: the
-/// twin's on a device with a twin that has one, else `function`.
+/// `twin_first<at::_ops::histc, &histc>::run` is a kernel for aten::histc on this device: it runs
+/// the twin's kernel if the device has a twin with one, else `function`.
 template <class Operator, typename Operator::schema* function,
           class Signature = typename Operator::schema>
 struct twin_first;

@@ -12,28 +12,28 @@
 
 namespace outback::ops {
 
-/// Returns the targets of all device types that may be twins and that this torch has kernels for.
-/// None in a build for the CPU.
+/// Returns the targets for all device types that may be twins and for which this torch has kernels.
+/// The list is empty in a CPU-only build of torch.
 const std::vector<const kernel_target*>& twin_targets();
 
-/// Returns the target of a type that core::twin_of has named.
+/// Returns the target for the type of a twin that core::twin_of has returned.
 const kernel_target& twin_target(c10::DeviceType type);
 
-/// Returns the target whose kernels serve our device `index`: its twin's, or else the CPU's. Costs
-/// a load if there is no twin.
+/// Returns the target whose kernels serve the device `index` of this backend: its twin, or else the
+/// CPU. Costs one load without a twin.
 inline const kernel_target& target_of(c10::DeviceIndex index) {
   const auto twin = core::twin_of(index);
   return C10_LIKELY(!twin) ? cpu_target : twin_target(twin->type());
 }
 
-/// True if `tensor`, which must be defined, is on a device of ours with a twin. Costs a load if it
-/// is not.
+/// Returns true if `tensor`, which must be defined, is on a device of this backend with a twin.
+/// Otherwise it costs one load.
 inline bool has_twin(const at::TensorBase& tensor) {
   return is_ours(tensor) && core::twin_of(tensor.device().index()).has_value();
 }
 
-/// True if a twin's kernel serves the operator and the CPU has none for this layout. On a device
-/// without a twin torch composes the operator of others, if it can.
+/// Returns true if a twin has a kernel for the operator and this layout, and the CPU does not. On a
+/// device without a twin torch composes such an operator of others, if it can.
 bool is_for_twins_alone(const c10::OperatorHandle& op,
                         c10::DispatchKey layout = c10::DispatchKey::Dense);
 

@@ -1,5 +1,5 @@
-// The unboxed form of boxed_kernel.h, for the operators that run most often: the same steps on the
-// operator's own C++ types, so that no argument goes over the dispatcher's stack.
+// The unboxed form of boxed_kernel.h, for the operators that run most often: it takes the same
+// steps with the operator's own C++ types, so no argument goes through the dispatcher's stack.
 #pragma once
 
 #include <ATen/core/IListRef.h>
@@ -26,9 +26,9 @@ template <class Argument>
 concept one_tensor =
     std::is_same_v<Argument, at::Tensor> || std::is_same_v<Argument, std::optional<at::Tensor>>;
 
-/// What the kernel gets in place of an argument. One that holds no tensor stays as it is.
+/// Holds the argument that the kernel gets. An argument without tensors stays unchanged.
 ///
-/// Those that lend are compiled once, and not in each signature's call.
+/// The specializations that lend are compiled once, not again for each signature.
 template <class Argument>
 struct lent_argument {
   void lend(kernel_call& /*call*/, const Argument& /*argument*/, access /*how*/,
@@ -87,7 +87,7 @@ struct lent_argument<c10::List<std::optional<at::Tensor>>> {
   list lent_;
 };
 
-/// `Operator`, a struct of at::_ops, for the calls below.
+/// The named_operator for `Operator`, a struct of at::_ops.
 template <class Operator>
 inline constinit named_operator operator_of{{Operator::name, Operator::overload_name}};
 
@@ -163,15 +163,15 @@ struct unboxed_call<Result(Arguments...)> {
 };
 
 /// `unboxed_kernel<at::_ops::add_Tensor>::run` is a kernel for aten::add.Tensor on this device. For
-/// operators that return new tensors, or by reference the one tensor that they write. No argument
-/// may be a Device or a Generator, which are not replaced here. Throws what kernel_call and the
-/// target's kernel throw.
+/// operators that return new tensors, or a reference to the single tensor they write. No argument
+/// may be a Device or a Generator, since this kernel does not replace them. Throws what kernel_call
+/// and the target's kernel throw.
 template <class Operator, class Signature = typename Operator::schema>
 struct unboxed_kernel;
 
 template <class Operator, class Result, class... Arguments>
 struct unboxed_kernel<Operator, Result(Arguments...)> {
-  // Little of it is made for each operator: some 350 of them have some 130 signatures.
+  // Little of this code is instantiated per operator: some 350 operators share some 130 signatures.
   static Result run(Arguments... arguments) {
     return unboxed_call<Result(Arguments...)>::run(operator_of<Operator>, &Operator::redispatch,
                                                    std::forward<Arguments>(arguments)...);

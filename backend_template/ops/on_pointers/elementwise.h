@@ -1,11 +1,11 @@
 // Elementwise operators in place and without aliases: torch's own structured kernel for the CPU
 // runs on the device's tensors.
 //
-// Such a kernel works out shapes and strides, asks for its result, and hands a TensorIterator to a
-// dispatch stub. The result comes from the device's allocator, and the stub's entry for PrivateUse1
-// calls the CPU's (stubs.h), whose loops see nothing but pointers. TensorIterator converts dtypes
-// on the CPU only, so this fast path is for tensors of one floating-point dtype. All other calls go
-// through unboxed_kernel, which makes aliases.
+// Such a kernel computes shapes and strides, requests memory for its result, and passes a
+// TensorIterator to a dispatch stub. The result comes from the device's allocator, and the stub's
+// entry for PrivateUse1 calls the CPU's entry (stubs.h), whose loops use only pointers.
+// TensorIterator converts dtypes on the CPU only, so this fast path is for tensors of one
+// floating-point dtype. All other calls go through unboxed_kernel, which makes aliases.
 #pragma once
 
 #include <ATen/TensorIterator.h>
@@ -25,13 +25,13 @@
 
 namespace outback::ops {
 
-/// True if the loops may run on `tensor` as it is, together with `first`: both have one dtype, and
-/// `tensor` is on the device of `first` or is a CPU tensor of no dimension. A neg bit would be
-/// ignored by the loops.
+/// Returns true if the loops may run on `tensor` unchanged, together with `first`: both have the
+/// same dtype, `tensor` is on the device of `first` or is a CPU tensor without dimensions, and it
+/// has no neg bit, which the loops would ignore.
 bool fits(const at::Tensor& first, const at::Tensor& tensor);
 
 inline bool fits(const at::Tensor& first, const at::OptionalTensorRef& tensor) {
-  return !tensor.has_value() || is_like(first, *tensor);  // not even a number of the CPU's
+  return !tensor.has_value() || is_like(first, *tensor);  // not even a CPU scalar
 }
 
 template <class Other>
@@ -39,7 +39,7 @@ bool fits(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return true;
 }
 
-/// The same for argument `i` of `op`, which may refuse a CPU tensor there.
+/// Does the same for argument `i` of `op`, which may refuse a CPU tensor.
 bool fits_at(named_operator& op, size_t i, const at::Tensor& first, const at::Tensor& tensor);
 
 template <class Other>
@@ -48,17 +48,18 @@ bool fits_at(named_operator& /*op*/, size_t /*i*/, const at::Tensor& first,
   return fits(first, not_a_tensor);
 }
 
-/// Returns `number`, the wrapped number of `x + 1`, in the dtype of `first`, so that it `fits`.
-/// Returns it unchanged if that dtype is not float32 or float64, since the CPU's loops for reduced
-/// precision read the original number, and if it is a bool or complex, which some operators refuse:
-/// such a call then takes the alias.
+/// Returns `number`, a wrapped number such as the 1 in `x + 1`, in the dtype of `first`, so that it
+/// `fits`. Returns `number` unchanged if the dtype of `first` is not float32 or float64, since the
+/// CPU's loops for reduced precision read the original number. Also returns it unchanged if it is a
+/// bool or complex, which some operators refuse; such a call then uses aliases.
 at::Tensor number_like(const at::Tensor& first, const at::Tensor& number);
 
-/// Returns `other`, or what `number_like` makes of it if it is a wrapped number.
+/// Returns `other`, or its `number_like` if it is a wrapped number.
 c10::MaybeOwned<at::Tensor> adapted(const at::Tensor& first, const at::Tensor& other);
 
-/// Returns something to dereference in place of `other`, which is no tensor: an optional tensor or
-/// number as structured kernels take it; the address of anything else.
+/// Returns an object that dereferences to the kernel's argument for `other`, which is not a tensor:
+/// an optional tensor or number in the form that structured kernels take, otherwise the address of
+/// `other`.
 template <class Other>
 decltype(auto) adapted(const at::Tensor& /*first*/, const Other& other) {
   if constexpr (std::is_same_v<Other, std::optional<at::Tensor>>) {
@@ -71,7 +72,7 @@ decltype(auto) adapted(const at::Tensor& /*first*/, const Other& other) {
   }
 }
 
-/// True if an operator with `first` as its result, in place, need not broadcast or resize for
+/// Returns true if an operator that works in place on `first` need not broadcast or resize for
 /// `other`.
 bool has_size_of(const at::Tensor& first, const at::Tensor& other);
 
@@ -85,7 +86,7 @@ bool has_size_of(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
 }
 
 /// `elementwise<at::native::structured_mul_out, at::_ops::mul_Tensor>::run` is a kernel for
-/// aten::mul.Tensor on this device: `Kernel` on the tensors themselves where they fit, else
+/// aten::mul.Tensor on this device: it runs `Kernel` on the tensors themselves if they fit, else
 /// unboxed_kernel. The operator makes a new result, or works in place and returns `self`
 /// (mul_.Tensor).
 template <class Kernel, class Operator, class Signature = typename Operator::schema>
@@ -129,7 +130,7 @@ struct elementwise<Kernel, Operator, Result(Self, Others...)> {
   }
 };
 
-/// True if `argument` is a tensor on the device of `out`, and of its sizes.
+/// Returns true if `argument` is a tensor with the device and the sizes of `out`.
 inline bool gives_size_of(const at::Tensor& out, const at::Tensor& argument) {
   return argument.device() == out.device() && argument.sizes() == out.sizes();
 }
@@ -139,8 +140,8 @@ bool gives_size_of(const at::Tensor& /*out*/, const Other& /*not a tensor*/) {
   return false;
 }
 
-/// The same for a variant with an out=, the last argument, which needs no resize. torch composes
-/// operators in place of it: `x *= 2` is mul.out(2, x, out=x).
+/// Does the same for a variant whose last argument is an out= that needs no resize. torch composes
+/// in-place operators of such variants: `x *= 2` is mul.out(2, x, out=x).
 template <class Kernel, class Operator, class Signature = typename Operator::schema>
 struct elementwise_out;
 

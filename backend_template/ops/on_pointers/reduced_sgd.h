@@ -1,6 +1,6 @@
-// Fused SGD in half and bfloat16, computed in float32. torch's kernel for the CPU computes whole
-// vectors of such elements and stores none of them (seen on 2.12.1 and 2.13, mended in 2.14.1):
-// only what is left at the end of a parameter is updated.
+// Fused SGD in half and bfloat16, computed in float32. torch's CPU kernel computes whole vectors of
+// such elements but does not store them (seen in 2.12.1 and 2.13, fixed in 2.14.1): it updates only
+// the elements after the last whole vector of a parameter.
 #pragma once
 
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -15,8 +15,8 @@
 namespace outback::ops {
 
 /// `reduced_sgd<Operator, &otherwise>::run` is a kernel for `Operator`, an overload of
-/// aten::_fused_sgd_: the operator itself on float32 copies, one parameter at a time, and
-/// `otherwise` for all other dtypes and on a device whose twin has a kernel.
+/// aten::_fused_sgd_: it runs the operator itself on float32 copies, one parameter at a time, and
+/// calls `otherwise` for all other dtypes and on a device whose twin has a kernel.
 template <class Operator, typename Operator::schema* otherwise,
           class Signature = typename Operator::schema>
 struct reduced_sgd;
@@ -31,10 +31,10 @@ struct reduced_sgd<Operator, otherwise,
                                 fit(self, self[0]) && fit(grads, self[0]) &&
                                 fit(momenta, self[0]) && grads.size() == self.size() &&
                                 (momenta.empty() || momenta.size() == self.size());
-    // What does not fit is refused there, with torch's words.
+    // `otherwise` refuses arguments that do not fit together, with torch's error texts.
     if (!is_for_float32) return otherwise(self, grads, momenta, others...);
     const at::AutoDispatchBelowADInplaceOrView below;
-    constexpr size_t grad_scale = sizeof...(Others) - 2;  // and then found_inf
+    constexpr size_t grad_scale = sizeof...(Others) - 2;  // found_inf follows it
     const bool unscales = std::get<grad_scale>(std::tie(others...)).has_value();
     for (size_t i = 0; i < self.size(); ++i) {
       const at::Tensor wide = widened(self[i]);
@@ -60,7 +60,7 @@ struct reduced_sgd<Operator, otherwise,
     });
   }
 
-  // Contiguous, since the kernels take elements in the order in which they lie.
+  // Returns a contiguous copy, since the kernels take elements in memory order.
   static at::Tensor widened(const at::Tensor& tensor) {
     return at::_to_copy(tensor, tensor.options().dtype(c10::kFloat), /*non_blocking=*/false,
                         at::MemoryFormat::Contiguous);

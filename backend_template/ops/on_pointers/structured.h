@@ -1,17 +1,19 @@
-// torch's own structured kernels for the CPU, run in place on the device's tensors as they are.
+// Runs torch's own structured CPU kernels in place on the device's tensors, without aliases.
 //
-// Such a kernel works out shapes and strides, asks for its result, and hands pointers to its loops.
-// Where the CPU addresses the device's memory, pointers are all that the loops need: no alias is
-// made and no result is adopted. The caller must know that a kernel uses nothing but pointers, and
-// when. A kernel that calls an operator on the way, such as copy_ or contiguous, would call the
-// device's kernel for it, which may leave work on the stream, and would not wait for that work.
+// Such a kernel computes shapes and strides, requests memory for its result, and passes pointers to
+// its loops. If the CPU can address the device's memory, the loops need only pointers: no alias is
+// made and no result is adopted. The caller must know for which arguments a kernel uses only
+// pointers. A kernel that also calls an operator, such as copy_ or contiguous, would call the
+// device's kernel for it. That kernel may leave work on the stream, for which the CPU kernel would
+// not wait.
 #pragma once
 
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
 #include <c10/macros/Macros.h>
 
-// All of torch's kernels and operators, behind what these headers need and do not include.
+// Includes all of torch's kernels and operators, after the headers that they need and do not
+// include.
 #include <ATen/NativeFunctions.h>
 #include <ATen/Operators.h>
 
@@ -33,15 +35,14 @@
 
 namespace outback::ops {
 
-// What is declared here and not defined is once in the library, and not in each of some 350
-// kernels.
+// Functions that are only declared here are compiled once, not in each of some 350 kernels.
 
-/// Makes `output`, a structured kernel's result, if it is not there.
+/// Makes `output`, a structured kernel's result, if it is undefined.
 void set_output(at::Tensor& output, at::IntArrayRef size, at::IntArrayRef stride,
                 const at::TensorOptions& options);
 
-/// The results of a structured kernel: made by the device's allocator, unless the kernel writes a
-/// tensor that is there. Its sizes must be right then: nothing is resized.
+/// The results of a structured kernel. The device's allocator makes them, unless the kernel writes
+/// an existing tensor. An existing tensor must have the right sizes, since it is not resized.
 template <size_t count>
 struct device_outputs {
   std::array<at::Tensor, count> tensors;
@@ -53,12 +54,12 @@ struct device_outputs {
   const at::Tensor& at(size_t index) const { return tensors[index]; }
 };
 
-/// `Kernel`, a structured kernel of the CPU with `count` results, which are `outputs.tensors`.
+/// `Kernel`, a structured CPU kernel with `count` results, which it puts into `outputs.tensors`.
 template <class Kernel, size_t count = 1>
 using kernel_on_device = kernels::detail::with_outputs<Kernel, device_outputs<count>>;
 
-/// The result of a structured kernel with one, which is there: the tensor that an operator works on
-/// in place. Its sizes must be right. It outlives this, which does not count a reference.
+/// The single result of a structured kernel that works in place on an existing tensor. The tensor
+/// must have the right sizes, and must outlive this object, which holds no reference.
 struct written_output {
   const at::Tensor* tensor = nullptr;
 
@@ -67,33 +68,34 @@ struct written_output {
   const at::Tensor& at(size_t /*index*/) const { return *tensor; }
 };
 
-/// `Kernel`, whose result is `*outputs.tensor`.
+/// `Kernel`, which writes its result to `*outputs.tensor`.
 template <class Kernel>
 using kernel_on_written = kernels::detail::with_outputs<Kernel, written_output>;
 
-/// True if the CPU's kernels run on the device of `first` in place. Then it has also waited until
-/// the device's current stream is idle, as every CPU kernel must; that throws c10::Error while the
-/// stream is capturing. So call it last, when everything else fits.
+/// Returns false if the CPU's kernels do not run on the device of `first` in place. Otherwise waits
+/// until the device's current stream is idle, as every CPU kernel must, and returns true. The wait
+/// throws c10::Error while the stream is capturing. So call this last, after all other checks.
 bool waited_for(const at::Tensor& first);
 
-/// The same, if `first` has a floating-point dtype.
+/// Does the same if `first` has a floating-point dtype; otherwise returns false.
 bool ready(const at::Tensor& first);
 
-/// True if torch fills what `empty` makes (torch.use_deterministic_algorithms). For a function that
-/// calls `empty` on the way: a fill may be a vendor's, on the stream, after the function has
-/// waited.
+/// Returns true if torch fills the tensors of `empty` (torch.use_deterministic_algorithms). For
+/// functions that call `empty`: a vendor's kernel may enqueue this fill on the stream after the
+/// function has waited for the stream.
 bool fills_new_memory();
 
-/// True if a kernel may run on `tensor` as it is, together with `first`: dense, on the same device,
-/// of the same dtype, without a neg bit and without names. For an argument that is no tensor, and
-/// for an undefined one, there is nothing to check.
+/// Returns true if a kernel may run on `tensor` unchanged, together with `first`: dense, on the
+/// same device, of the same dtype, without a neg bit and without names. Returns true also for an
+/// undefined tensor and for an argument that is not a tensor.
 bool is_like(const at::Tensor& first, const at::Tensor& tensor);
 
 inline bool is_like(const at::Tensor& first, const std::optional<at::Tensor>& tensor) {
   return !tensor || !tensor->defined() || is_like(first, *tensor);
 }
 
-/// The dtype of a result that is asked for: another one than `first` has would be a conversion.
+/// For the requested dtype of a result: returns true if no conversion from the dtype of `first` is
+/// needed.
 inline bool is_like(const at::Tensor& first, const std::optional<c10::ScalarType>& dtype) {
   return !dtype || *dtype == first.scalar_type();
 }
@@ -103,8 +105,8 @@ bool is_like(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return true;
 }
 
-/// True if `tensor` is contiguous, and not channels-last too, as images of one channel may be; also
-/// if it is undefined, or an argument that is no tensor.
+/// Returns true if `tensor` is contiguous and not also channels-last, as images of one channel may
+/// be. Returns true also for an undefined tensor and for an argument that is not a tensor.
 bool is_contiguous(const at::Tensor& tensor);
 
 inline bool is_contiguous(const std::optional<at::Tensor>& tensor) {
@@ -116,16 +118,15 @@ bool is_contiguous(const Other& /*not a tensor*/) {
   return true;
 }
 
-/// What a function or structured kernel of torch's for the CPU wants of tensors that it gets as
-/// they are.
+/// The rules for the tensors that a CPU function or structured kernel of torch gets unchanged.
 struct native_rules {
-  bool contiguous = false;  // it makes them contiguous first, which is an operator
-  bool indices = false;     // they may be indices or masks too
-  bool any_dtype = false;   // they may be integers or bools: it converts no dtype by itself
-  bool to_mask = false;     // what it writes may be a mask
+  bool contiguous = false;  // must be contiguous: the function would call the operator contiguous
+  bool indices = false;     // may be indices or masks too
+  bool any_dtype = false;   // may be integers or bools: the function converts no dtype itself
+  bool to_mask = false;     // the result may be a mask
 };
 
-/// True if `tensor` may be an index or a mask beside `first`.
+/// Returns true if `tensor` may be an index or a mask for `first`.
 bool is_index_of(const at::Tensor& first, const at::Tensor& tensor);
 
 template <class Other>
@@ -133,8 +134,8 @@ bool is_index_of(const at::Tensor& /*first*/, const Other& /*not a tensor*/) {
   return false;
 }
 
-/// Returns an operator's argument as torch's functions for the CPU take it: a symbolic number as a
-/// plain one.
+/// Returns an operator's argument in the form that torch's CPU functions take: a plain number for a
+/// symbolic one.
 template <class Argument>
 decltype(auto) plain_number(Argument& argument) {
   if constexpr (std::is_same_v<Argument, c10::SymInt>) {
@@ -146,10 +147,10 @@ decltype(auto) plain_number(Argument& argument) {
   }
 }
 
-/// `native_call<at::_ops::dot, &at::native::dot>::run` is a kernel for aten::dot on this device:
-/// torch's function for the CPU itself for dense floating-point tensors of one dtype and device,
-/// else unboxed_kernel. For functions that make their result by an operator and otherwise use
-/// pointers and filled stubs, and for those that only call other operators.
+/// `native_call<at::_ops::dot, &at::native::dot>::run` is a kernel for aten::dot on this device: it
+/// calls torch's CPU function directly for dense floating-point tensors of one dtype and device,
+/// else unboxed_kernel. For functions that make their result by an operator and otherwise use only
+/// pointers and filled stubs, and for functions that only call other operators.
 template <class Operator, typename Operator::schema* function, native_rules rules = {},
           class Signature = typename Operator::schema>
 struct native_call;
@@ -189,7 +190,7 @@ void add_native(registrar& to) {
   to.add<Operator, &native_call<Operator, function, rules>::run>();
 }
 
-/// `function`, which takes plain numbers, as a function of the operator's signature.
+/// Wraps `function`, which takes plain numbers, in a function with the operator's signature.
 template <auto* function, class Signature>
 struct with_plain_numbers;
 
@@ -203,7 +204,7 @@ void add_plain(registrar& to) {
   add_native<Operator, &with_plain_numbers<function, typename Operator::schema>::run, rules>(to);
 }
 
-/// The same for a structured kernel, which takes an optional tensor by reference.
+/// Does the same for a structured kernel, which takes an optional tensor by reference.
 template <class Argument>
 decltype(auto) for_structured(Argument& argument) {
   if constexpr (std::is_same_v<Argument, const std::optional<at::Tensor>>) {

@@ -21,9 +21,10 @@ inline c10::DeviceIndex device_index(const at::TensorBase& tensor) {
   return tensor.device().index();
 }
 
-/// `through_cpu<add_stub>::run` is an entry for the stub that calls the stub's entry for the CPU.
-/// First it waits for the device's current stream, where the function that calls the stub may have
-/// left work by an operator: a copy to another dtype, or of a larger out='s old bytes.
+/// `through_cpu<add_stub>::run` is an entry for the stub that calls the stub's CPU entry. First it
+/// waits for the device's current stream, since the function that calls the stub may have called an
+/// operator that left work there: a copy to another dtype, or a copy of the old bytes of a larger
+/// out=.
 template <auto& stub, class Function = typename std::remove_reference_t<decltype(stub)>::FnPtr>
 struct through_cpu;
 
@@ -42,7 +43,7 @@ void fill_stub(Function function) {
   if (!stub.is_device_supported(c10::kPrivateUse1)) stub.set_privateuse1_dispatch_ptr(function);
 }
 
-/// The same with the CPU's entries, for kernels that use nothing but the tensors' pointers.
+/// Fills the stubs with `through_cpu`, for CPU kernels that use only the tensors' pointers.
 template <auto&... stubs>
 void fill_stubs() {
   (fill_stub<stubs>(&through_cpu<stubs>::run), ...);

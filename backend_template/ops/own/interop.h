@@ -1,10 +1,11 @@
-// Tensors of ours and of PyTorch's own device for the same hardware (core/twin/twin.h) that share
-// memory: what one writes in place, the other one sees, and both have one version counter.
+// Makes tensors of this backend and of its twin, PyTorch's own device for the same hardware
+// (core/twin/twin.h), share memory: each sees the in-place writes of the other, and both share one
+// version counter.
 //
-// No gradient passes from one to the other, so a tensor that requires one is refused while
-// gradients are on: torch's engine cannot run backward over tensors of its own device while a
-// backend is registered (pytorch issue 161129). The forward and backward of a
-// torch.autograd.Function, whose tensors require none, may share.
+// No gradient passes from one tensor to the other, so a tensor that requires a gradient is refused
+// while gradients are on: torch's engine cannot run backward over tensors of its own device while a
+// backend is registered (pytorch issue 161129). The tensors in forward and backward of a
+// torch.autograd.Function require no gradient, so they may share memory.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,16 +13,16 @@
 namespace outback::ops {
 
 /// Returns a tensor of the twin, of type `type`, over the memory of `ours`, with its sizes and
-/// strides. The memory lives as long as one of both uses it; if `ours` is resized, the result keeps
-/// the memory that it has. record_stream does nothing on the result: call it on `ours`.
+/// strides. The memory lives as long as one of the two tensors uses it. If `ours` is resized, the
+/// result keeps the old memory. record_stream does nothing on the result: call it on `ours`.
 ///
-/// Throws c10::ValueError (Python: ValueError) for a tensor that is not ours, not strided, a
-/// wrapper, or on a device without such a twin, and c10::NotImplementedError for one that requires
-/// a gradient while gradients are on.
+/// Throws c10::ValueError (Python: ValueError) for a tensor that is not of this backend, not
+/// strided, a wrapper, or on a device without a twin of that type, and c10::NotImplementedError for
+/// a tensor that requires a gradient while gradients are on.
 at::Tensor as_twin(const at::Tensor& ours, c10::DeviceType type);
 
-/// Returns a tensor of ours over the memory of `theirs`, a tensor of PyTorch's own device of type
-/// `type`; otherwise as as_twin. The storage of `theirs` cannot be resized from then on.
+/// Returns a tensor of this backend over the memory of `theirs`, a tensor of the twin, of type
+/// `type`. Otherwise works like as_twin. The storage of `theirs` can no longer be resized.
 at::Tensor from_twin(const at::Tensor& theirs, c10::DeviceType type);
 
 }  // namespace outback::ops

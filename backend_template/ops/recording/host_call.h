@@ -10,14 +10,14 @@
 
 namespace outback::ops {
 
-/// Runs the operator on the arguments on the stack, replaces them by the results, as a boxed kernel
-/// does, and adds the call to the capture's program: each replay runs it again on the same memory.
-/// Results are allocated from the capture's pool. If the operator changes memory that was there
-/// before the capture, the capture's end puts the old bytes back.
+/// Runs the operator on the arguments on the stack and replaces them by the results, as a boxed
+/// kernel does. Adds the call to the capture's program, so each replay runs it again on the same
+/// memory. Results are allocated from the capture's pool. If the operator changes memory that
+/// existed before the capture, the capture's end restores the old bytes.
 ///
 /// Throws c10::Error, and breaks the capture, if a replay could not repeat the call: tensors of
-/// several devices, tensors that are not strided, a Storage argument, a pageable CPU tensor, an
-/// operator that the CPU has no kernel for. `device` is that of the capture's stream.
+/// several devices, tensors that are not strided, a Storage argument, a pageable CPU tensor, or an
+/// operator without a CPU kernel. `device` is the device of the capture's stream.
 void record_host_call(const c10::OperatorHandle& op, core::capture& open, c10::Device device,
                       torch::jit::Stack& stack);
 

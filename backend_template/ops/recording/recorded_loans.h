@@ -1,5 +1,5 @@
-// What a capture adds to a kernel_call: the operator runs again in each replay, on the same memory.
-// host_call.cpp uses it.
+// Extends kernel_call for captures, in which the operator runs again in each replay, on the same
+// memory. host_call.cpp uses it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,21 +18,21 @@
 
 namespace outback::ops {
 
-/// What one recorded operator takes and returns. It is lent as by any kernel_call, to the CPU, but
-/// nothing is waited for, and new results are copied to memory of the capture's pool. Not
-/// thread-safe; `op` and `open` must outlive it.
+/// The arguments and results of one recorded operator. They are lent to the CPU as by any
+/// kernel_call, but without a wait, and new results are copied to memory of the capture's pool. Not
+/// thread-safe; `op` and `open` must outlive this object.
 class recorded_loans {
  public:
   recorded_loans(const c10::OperatorHandle& op, core::capture& open, c10::Device device);
 
-  /// Returns the alias of `tensor`. `written`: the operator changes it, so its old bytes are kept
-  /// for the end of the capture. A CPU tensor may take part if each replay can use it: a scalar,
-  /// whose value is the one of now, and a pinned tensor if `may_be_pinned`. For all others, for
-  /// other devices and for tensors that are not strided it throws c10::Error and breaks the
-  /// capture. `begin` throws for a scalar that is not `allowed`.
+  /// Returns the alias of `tensor`. With `written`, the operator changes the tensor, so its old
+  /// bytes are kept for the end of the capture. A CPU tensor is allowed if each replay can use it:
+  /// a scalar, whose present value each replay uses, and a pinned tensor if `may_be_pinned`. For
+  /// any other CPU tensor, for other devices and for tensors that are not strided, throws
+  /// c10::Error and breaks the capture. `begin` throws for a scalar that is not `allowed`.
   at::Tensor lend(at::Tensor tensor, bool written, mixing allowed, bool may_be_pinned);
 
-  /// Before the kernel, and when it has returned, as in kernel_call.
+  /// Call `begin` before the kernel and `finish` after it, as in kernel_call.
   void begin() {
     call_->begin();
     call_->note_for_report();
@@ -44,39 +44,40 @@ class recorded_loans {
   /// breaks the capture for a result that is not strided.
   at::Tensor take_back(at::Tensor result);
 
-  /// To be called last, with the arguments that the replays will have. Until then each alias owns
-  /// its memory, which nothing else may use then. Here the pool's memory gets other aliases, which
-  /// own the pool instead: the graph may use the memory again when its tensor is gone. What the
-  /// kernel kept of the first ones stays as it is.
+  /// Call it last, with the arguments for the replays. Until then each alias owns its memory, so no
+  /// other tensor can get that memory. This function replaces the aliases over the pool's memory by
+  /// aliases that own only the pool, so that the graph may reuse the memory when its tensor is
+  /// gone. It does not change the first aliases, which the kernel may have kept.
   void leave_memory_to_graph(torch::jit::Stack& arguments);
 
-  /// A result that the kernel makes anew in each replay: the replay copies it to the memory that
-  /// `take_back` gave the first one.
+  /// A result that the kernel allocates anew in each replay. The replay copies it to the memory
+  /// that `take_back` gave the first result.
   struct copied_result {
-    size_t place;  // its index among all tensors that were taken back
+    size_t place;  // the index of its `take_back`, counted from 0
     void* data;
     size_t size;  // in bytes
   };
   /// In ascending order of `place`.
   const std::vector<copied_result>& copied() const noexcept { return copied_; }
-  /// An alias whose conj or neg bit the kernel changed, and the bits that it was lent with. Each
-  /// replay sets these first: linalg.lu_solve flips the conj bit that it finds.
+  /// An alias whose conj or neg bit the kernel changed, and its bits when it was lent. Each replay
+  /// first sets the alias back to these bits, since linalg.lu_solve, for example, flips the conj
+  /// bit.
   struct changed_bits {
     at::Tensor alias;
     bool conj;
     bool neg;
   };
-  /// After `leave_memory_to_graph`.
+  /// Returns all aliases with changed bits. Call it after `leave_memory_to_graph`.
   std::vector<changed_bits> bits() const;
-  /// True if the operator writes one of its arguments.
+  /// Returns true if the operator writes one of its arguments.
   bool writes() const noexcept { return writes_; }
 
  private:
   struct loan {
     at::Tensor source;
     at::Tensor alias;
-    c10::Storage storage;  // the source's, before the kernel
-    bool conj;             // as it was lent
+    c10::Storage storage;  // of the source, before the kernel
+    bool conj;             // the bit when it was lent
     bool neg;
   };
 
@@ -90,7 +91,7 @@ class recorded_loans {
   const c10::Device device_;
   std::optional<kernel_call> call_;
   c10::SmallVector<loan, 4> loans_;
-  c10::SmallVector<at::Tensor, 1> on_cpu_;  // arguments that stay as they are
+  c10::SmallVector<at::Tensor, 1> on_cpu_;  // arguments that are passed unchanged
   c10::SmallVector<c10::Storage, 2> results_;
   std::vector<copied_result> copied_;
   size_t taken_back_ = 0;

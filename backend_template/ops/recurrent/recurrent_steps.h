@@ -1,6 +1,6 @@
-// LSTM, GRU and RNN step by step, as torch computes them on the CPU: one product for the inputs of
-// all steps, then the steps. All of it consists of operators with derivatives, so autograd needs
-// nothing else.
+// Computes LSTM, GRU and RNN step by step, as torch does on the CPU: one product for the inputs of
+// all steps, then the steps. It uses only operators that have derivatives, so autograd works
+// without further code.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,15 +11,15 @@
 
 namespace outback::ops {
 
-/// The state of a cell, or of all cells of a stack: (batch, width) of one. `c` is an LSTM's memory,
-/// and undefined for other cells.
+/// The state of a cell, or of all cells of a stack. The tensors of one cell have the shape (batch,
+/// width). `c` is an LSTM's memory, and undefined for other cells.
 struct cell_state {
   at::Tensor h;
   at::Tensor c;
 };
 
-/// The weights of one layer in one direction. A bias is undefined if there is none, and so is the
-/// projection, which an LSTM may have.
+/// The weights of one layer in one direction. The biases are undefined in a layer without biases;
+/// the projection is undefined unless an LSTM has one.
 struct layer_weights {
   at::Tensor input;
   at::Tensor hidden;
@@ -28,8 +28,8 @@ struct layer_weights {
   at::Tensor projection;
 };
 
-/// A step: the new state from the input's part of the gates, which has its bias, and the last
-/// state. The operations are the CPU's, in its order.
+/// A step: computes the new state from the input's part of the gates, with its bias added, and the
+/// last state. It uses the same operations as torch on the CPU, in the same order.
 using step = cell_state(const at::Tensor& from_input, const layer_weights& weights,
                         const cell_state& state);
 step lstm_step;
@@ -37,14 +37,14 @@ step gru_step;
 step rnn_tanh_step;
 step rnn_relu_step;
 
-/// True if forward-mode autograd computes a derivative along the tensor.
+/// Returns true if forward-mode autograd computes a derivative along the tensor.
 inline bool has_tangent(const at::Tensor& tensor) {
   return tensor._fw_grad(/*level=*/0).defined();
 }
 
-/// The arguments of a whole stack of layers that say its form.
+/// The arguments that define the form of a whole stack of layers.
 struct stack_form {
-  int64_t gates;  // of a cell: their weights lie in one tensor
+  int64_t gates;  // gates of a cell, whose weights are in one tensor
   bool has_biases;
   int64_t layers;
   bool bidirectional;
@@ -53,17 +53,18 @@ struct stack_form {
 
   size_t directions() const { return bidirectional ? 2 : 1; }
   size_t count() const { return static_cast<size_t>(layers) * directions(); }
-  // The weights of a layer in one direction.
+  // Returns the number of weight tensors of a layer in one direction.
   size_t parts() const { return (has_biases ? 4U : 2U) + (has_projection ? 1U : 0U); }
 };
 
-/// True if all sizes go together: oneDNN's layer checks none, and the steps need not. `input` is
-/// padded, of three dimensions, with empty `batch_sizes`; or it is the data of a packed sequence,
-/// of two.
+/// Returns true if all sizes match. oneDNN's layer does not check them, and with this check the
+/// steps need not. `input` is padded, with three dimensions and empty `batch_sizes`, or it is the
+/// data of a packed sequence, with two dimensions.
 bool fits_together(const stack_form& form, const at::Tensor& input, at::IntArrayRef batch_sizes,
                    const cell_state& state, at::TensorList weights);
 
-/// Runs the layers on what fits together. Returns the output and the last states of all cells.
+/// Runs the layers on arguments that fit together (`fits_together`). Returns the output and the
+/// last states of all cells.
 std::pair<at::Tensor, cell_state> run_stack(const stack_form& form, step* next,
                                             const at::Tensor& input, at::IntArrayRef batch_sizes,
                                             const cell_state& state, at::TensorList weights,

@@ -1,5 +1,5 @@
-// The totals of the calls of operators, by operator, dtype, place in the program and who served
-// them: what the operator report is made of. call_watch.h fills it.
+// The data of the operator report: totals of operator calls by operator, dtype, place in the
+// program and provider. call_watch.h fills the log.
 #pragma once
 
 #include <c10/core/ScalarType.h>
@@ -19,8 +19,8 @@
 
 namespace outback::ops {
 
-/// An argument as a formula for FLOPs takes it: a tensor's sizes, a number, a flag, a list of
-/// numbers or flags, or nothing that matters.
+/// An argument for a FLOPs formula: a tensor's sizes, a number, a flag, a list of numbers or flags,
+/// or std::monostate for any argument that the formula does not need.
 using formula_argument =
     std::variant<std::monostate, std::vector<int64_t>, std::vector<bool>, int64_t, double, bool>;
 
@@ -38,19 +38,19 @@ struct formula_arguments {
 
 struct call_key {
   const known_operator* op;
-  c10::ScalarType dtype;  // of the first tensor on the device; Undefined if there is none
+  c10::ScalarType dtype;  // of the first tensor on the device; Undefined without one
   provider who;
-  uint32_t place;      // 0: not asked for, or none
-  uint64_t arguments;  // the hash of what a formula takes; 0: there is no formula
+  uint32_t place;      // 0: not recorded, or no Python code
+  uint64_t arguments;  // the hash of the formula's arguments; 0: no formula
 
   auto operator<=>(const call_key&) const = default;
 };
 
 struct call_totals {
   uint64_t calls = 0;
-  int64_t total_ns = 0;       // of the host
-  int64_t own_ns = 0;         // without the operators that they called
-  uint64_t tensor_bytes = 0;  // of the tensors that they read and wrote
+  int64_t total_ns = 0;       // host time
+  int64_t own_ns = 0;         // without the time of operators that they called
+  uint64_t tensor_bytes = 0;  // size of the tensors that they read and wrote
   core::call_notes notes;
 
   void add(const call_totals& other);
@@ -67,7 +67,7 @@ struct logged_calls {
 class call_log {
  public:
   call_log();
-  ~call_log();  // what it has goes to the log of the threads that are gone
+  ~call_log();  // moves its content to the log of ended threads
   call_log(const call_log&) = delete;
   call_log& operator=(const call_log&) = delete;
 
@@ -84,7 +84,7 @@ class call_log {
              size_t { key.place } << 11 ^ key.arguments;
     }
   };
-  void copy_to(logged_calls& to);  // without the lock; keeps what it has
+  void copy_to(logged_calls& to);  // does not lock, and keeps its content
 
   std::mutex mutex_;
   std::unordered_map<call_key, call_totals, hash_of_key> totals_;

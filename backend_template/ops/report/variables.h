@@ -1,5 +1,5 @@
-// The variables that ask for the operator report of a whole process: OUTBACK_OPERATORS, and
-// OUTBACK_OPERATORS_STACK for places in the program.
+// The variables for an operator report of the whole process: OUTBACK_OPERATORS, and
+// OUTBACK_OPERATORS_STACK to record places in the program.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,11 @@
 
 namespace outback::ops {
 
-/// Reads them. Throws c10::ValueError for a malformed flag. Registration calls it.
+/// Reads both variables. Throws c10::ValueError for a malformed flag. Registration calls it.
 void read_report_variables();
 
-/// The file to write when the process ends, if one is wanted.
+/// Returns the file to which the report is written when the process ends, if OUTBACK_OPERATORS asks
+/// for one.
 const std::optional<std::string>& wanted_report() noexcept;
 bool are_places_wanted() noexcept;
 

@@ -1,5 +1,5 @@
-// Names of dimensions (`torch.ones(2, names=("N",))`), which torch has up to 2.12. From 2.13 on
-// these functions do nothing, so that callers need no version check.
+// Names of dimensions (`torch.ones(2, names=("N",))`), which torch supports up to 2.12. From 2.13
+// on these functions do nothing, so that callers need no version check.
 #pragma once
 
 #include <ATen/core/TensorBase.h>
@@ -19,8 +19,8 @@ inline void take_names(const c10::TensorImpl& /*from*/, c10::TensorImpl& /*to*/)
 
 #else
 
-/// True if a dimension of `tensor` has a name. The fast paths leave such tensors to kernel_call,
-/// which carries the names over.
+/// Returns true if a dimension of `tensor` has a name. The fast paths leave such tensors to
+/// kernel_call, which carries the names over.
 inline bool has_names(const at::TensorBase& tensor) {
   return tensor.unsafeGetTensorImpl()->has_named_tensor_meta();
 }

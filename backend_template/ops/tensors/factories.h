@@ -7,9 +7,9 @@
 
 namespace outback::ops {
 
-/// Returns an uninitialised tensor on `device`, a device of this backend with an index; the calling
-/// thread's current device is the same afterwards. If `stride` is empty, the tensor is contiguous
-/// in `format`. `stride` counts elements, not bytes.
+/// Returns an uninitialised tensor on `device`, a device of this backend with an index; does not
+/// change the calling thread's current device. If `stride` is empty, the tensor is contiguous in
+/// `format`. `stride` counts elements, not bytes.
 ///
 /// Throws c10::TypeError for a dtype that the device does not support, c10::OutOfMemoryError, and
 /// c10::AcceleratorError for an index out of range.

@@ -1,5 +1,5 @@
-// torch's CPU loop for copying, run on tensors as they are: for small copies inside a kernel, where
-// an alias or a stream costs more than the copy. And what is small for a stream.
+// Runs torch's CPU loop for copying directly on tensors. For small copies inside a kernel, where an
+// alias or a stream costs more than the copy. Also defines which sizes are too small for a stream.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,12 +8,12 @@
 
 namespace outback::ops {
 
-/// In bytes. Up to this size the calling thread has copied or filled memory before a stream's
-/// thread could have woken, and finds the bytes in its own core's cache then. For idle streams.
+/// In bytes, for idle streams. Up to this size the calling thread finishes a copy or fill before a
+/// stream's thread would wake up, and then has the bytes in its own core's cache.
 inline constexpr size_t too_small_for_a_stream = size_t{1} << 20;
 
-/// Copies `src` into `dst` on the calling thread, broadcast and converted as copy_ does it; `dst`
-/// holds the result on return. Waits for nothing.
+/// Copies `src` into `dst` on the calling thread, with the broadcasting and conversion of copy_;
+/// `dst` has the result on return. Does not wait for any stream.
 ///
 /// Both tensors must be strided and dense, without a conj or neg bit, and lie in memory that the
 /// CPU addresses and that no stream is using: call core::drain first. Throws c10::Error if the

@@ -1,5 +1,5 @@
 // The fields of a c10::TensorImpl that turn a tensor of one device into one of another, in place.
-// Aliases and results need them; everything else should go through torch's own functions.
+// Aliases and results need them; all other code should use torch's own functions.
 #pragma once
 
 #include <ATen/core/TensorBase.h>
@@ -11,10 +11,11 @@
 namespace outback::ops {
 
 /// Access to protected members of TensorImpl. torch offers no setter for a tensor's device and
-/// keys, and its setters for sizes work out contiguity again. A derived class may name the members,
-/// and a pointer to such a member works on any TensorImpl. No object of this class exists.
+/// keys, and its setters for sizes compute contiguity again. A derived class may form pointers to
+/// protected members, and such a pointer works on any TensorImpl. No object of this class is ever
+/// made.
 ///
-/// Only for tensors that nobody else can see yet.
+/// Only for tensors that no other code can see yet.
 struct tensor_fields : c10::TensorImpl {
   tensor_fields() = delete;
 
@@ -26,13 +27,13 @@ struct tensor_fields : c10::TensorImpl {
     tensor.*(&tensor_fields::key_set_) = keys;
   }
 
-  /// Copies sizes, strides, offset, dtype, contiguity and flags, without computing any of them
-  /// anew. Copies the device too, so call `set_device` afterwards.
+  /// Copies sizes, strides, offset, dtype, contiguity and flags, without computing them again.
+  /// Copies the device too, so call `set_device` afterwards.
   static void copy_geometry(const c10::TensorImpl& from, c10::TensorImpl& to) {
     copy_generic_tensor_metadata(&from, &to);
   }
 
-  /// In elements.
+  /// `offset` counts elements.
   static void set_offset(c10::TensorImpl& tensor, int64_t offset) {
     tensor.*(&tensor_fields::storage_offset_) = offset;
   }
@@ -41,8 +42,8 @@ struct tensor_fields : c10::TensorImpl {
     tensor.*(&tensor_fields::storage_) = std::move(storage);
   }
 
-  /// True if the tensor has nothing that the functions above do not set, but for a version counter
-  /// of its own, which is 0: no Python object, gradient, names or symbolic sizes.
+  /// Returns true if the tensor has no state except for the fields that the functions above set and
+  /// its own version counter, at 0: no Python object, gradient, names or symbolic sizes.
   static bool has_nothing_else(const c10::TensorImpl& tensor) {
     const c10::VariableVersion& version = tensor.version_counter();
     return tensor.pyobj_slot()->load_pyobj() == nullptr && tensor.autograd_meta() == nullptr &&
@@ -51,7 +52,7 @@ struct tensor_fields : c10::TensorImpl {
   }
 };
 
-/// Returns `keys` with the backend `to` in place of the backend `from`, in autocast's keys as well.
+/// Returns `keys` with the backend `to` instead of `from`, also in the autocast keys.
 inline c10::DispatchKeySet move_keys(c10::DispatchKeySet keys, c10::BackendComponent from,
                                      c10::BackendComponent to) {
   const c10::DispatchKeySet autocast = c10::getAutocastRelatedKeySetFromBackend(from);
@@ -61,7 +62,7 @@ inline c10::DispatchKeySet move_keys(c10::DispatchKeySet keys, c10::BackendCompo
   return keys.remove_backend(from) | c10::DispatchKeySet(to);
 }
 
-/// The keys of tensors that consist of more than sizes, strides and a storage.
+/// The keys of tensors that have more than sizes, strides and a storage.
 inline constexpr c10::DispatchKeySet special_layout_keys{
     c10::DispatchKey::Sparse, c10::DispatchKey::SparseCsr, c10::DispatchKey::Quantized,
     c10::DispatchKey::NestedTensor};
@@ -71,12 +72,12 @@ inline constexpr c10::DispatchKeySet wrapper_keys{
     c10::DispatchKey::Python, c10::DispatchKey::FuncTorchGradWrapper,
     c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::Functionalize};
 
-/// True if sizes, strides and a storage are all that the tensor consists of.
+/// Returns true if the tensor has only sizes, strides and a storage.
 inline bool is_plain(const c10::TensorImpl& tensor) {
   return (tensor.key_set() & special_layout_keys).empty();
 }
 
-/// True if `tensor`, which must be defined, is on a device of this backend.
+/// Returns true if `tensor`, which must be defined, is on a device of this backend.
 inline bool is_ours(const at::TensorBase& tensor) {
   return tensor.unsafeGetTensorImpl()->is_privateuseone();
 }
