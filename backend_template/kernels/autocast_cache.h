@@ -8,7 +8,7 @@
 
 namespace at::autocast {
 
-/// Returns what torch.autocast casts to on `device_type`, in the calling thread.
+/// Returns the dtype to which torch.autocast casts on `device_type`, in the calling thread.
 TORCH_API ScalarType get_autocast_dtype(c10::DeviceType device_type);
 
 /// Returns a copy of `arg` in `to_type` if `arg` is a floating-point tensor of that device type and

@@ -1,11 +1,11 @@
-// What must be done at the end of the process while the interpreter is still whole.
+// The work at the end of the process that needs a working Python interpreter.
 #pragma once
 
 namespace outback::python {
 
-/// Registers the work with Python's atexit: it waits for replays of graphs, at most five seconds,
-/// and lets autograd's threads drop the Python objects that they hold (at_exit.cpp says why). Once,
-/// with the GIL held. The work itself starts nothing, and ignores errors of a device.
+/// Registers a function with Python's atexit. The function waits for replays of graphs, at most
+/// five seconds, and makes autograd's threads drop their Python objects (at_exit.cpp says why). It
+/// does not start the backend, and ignores device errors. Call this once, with the GIL held.
 void register_exit_handler();
 
 }  // namespace outback::python

@@ -1,4 +1,4 @@
-// Where in the program's Python a call comes from, as numbers: for the operator report.
+// Numbers the lines of Python from which calls come, for the operator report.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 
 namespace outback::python {
 
-/// Returns the number of the innermost line of Python in the calling thread that is not of torch's
-/// sources; 0 if the thread runs no Python, as autograd's do. Acquires the GIL. An
-/// ops::place_of_caller.
+/// Returns the number of the innermost line of Python in the calling thread outside torch's
+/// sources, or 0 if the thread runs no Python, as in autograd's threads. Acquires the GIL. Serves
+/// as ops::place_of_caller.
 uint32_t number_of_place();
 
-/// Returns "train.py:12" for a number; "" for 0. Needs the GIL.
+/// Returns the text of a number, such as "train.py:12", or "" for 0. Needs the GIL.
 std::string text_of_place(uint32_t number);
 
 }  // namespace outback::python

@@ -2,7 +2,8 @@
 //
 // Stream and Event are C heap types and not Python classes: with a Python class each object would
 // have a dictionary and each call a Python frame. torch's own methods do not check their arguments
-// (torch.Stream.wait_event(1) reads outside the object), so the subclass wraps each of those.
+// (torch.Stream.wait_event(1) reads outside the object), so the subclass wraps each of these
+// methods.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -11,8 +12,8 @@
 
 namespace outback::python {
 
-/// Makes a type that adds `slots` to `base` and leaves the layout of its instances as it is.
-/// `slots` must live as long as the type and must have a Py_tp_dealloc that calls `dealloc_like`.
+/// Makes a type that adds `slots` to `base` and has the same instance layout. `slots` must live as
+/// long as the type and must have a Py_tp_dealloc that calls `dealloc_like`.
 pybind11::object make_subclass(const std::string& qualified_name, PyTypeObject* base,
                                PyType_Slot* slots);
 
@@ -20,7 +21,7 @@ pybind11::object make_subclass(const std::string& qualified_name, PyTypeObject* 
 /// heap type holds: torch's deallocators are for static types and do not drop it.
 void dealloc_like(PyTypeObject* base, PyObject* self);
 
-/// Calls `base`'s own `method`, which a method of the subclass hides. Returns a new reference, or
+/// Calls the `method` of `base` that a method of the subclass hides. Returns a new reference, or
 /// null with a Python error set.
 PyObject* call_base(PyTypeObject* base, const char* method, PyObject* self, PyObject* argument);
 

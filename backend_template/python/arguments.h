@@ -1,9 +1,9 @@
 // Parses the arguments of `<name>(device=None, non_blocking=False, **kwargs)`, the method of
 // Tensor, storages and others, as CPython's calling convention METH_FASTCALL | METH_KEYWORDS passes
-// them. Parsed by hand, since these methods should cost no more than torch's own.
+// them. The parser is written by hand, so that these methods cost no more than torch's own.
 //
 // In all functions `values` holds the `positional` arguments without self, then the values of
-// `keywords`, a tuple of names or null. Everything is called with the GIL held.
+// `keywords`, a tuple of names or null. Call all functions with the GIL held.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -16,7 +16,7 @@ namespace outback::python {
 struct move_arguments {
   PyObject* device = Py_None;
   bool non_blocking = false;
-  pybind11::dict others;  // all other keywords; a null handle if there are none
+  pybind11::dict others;  // all other keywords; a null handle without them
 };
 
 /// Throws c10::TypeError (Python: TypeError) in Python's own words, with `method` as the function's
@@ -24,8 +24,8 @@ struct move_arguments {
 move_arguments parse_move(const std::string& method, PyObject* const* values, Py_ssize_t positional,
                           PyObject* keywords);
 
-/// The same for `<name>(device=None)`. Returns the device, borrowed from the call, or None. Throws
-/// for any other keyword too.
+/// Does the same for `<name>(device=None)`. Returns the device, borrowed from the call, or None.
+/// Throws also for any other keyword.
 PyObject* parse_device(const std::string& method, PyObject* const* values, Py_ssize_t positional,
                        PyObject* keywords);
 

@@ -1,6 +1,6 @@
-// Reads what a Python caller writes where a device is expected: 1, "acme", "acme:1", a torch.device
-// or None. Everything that takes a device from Python goes through here, so that all errors are the
-// same. To be called with the GIL held; starts nothing.
+// Reads a device argument from Python: 1, "acme", "acme:1", a torch.device or None. All functions
+// that take a device from Python use this header, so that all errors are the same. Call these
+// functions with the GIL held. They do not start the backend.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -22,12 +22,12 @@ namespace outback::python {
 /// without an index are allowed.
 c10::DeviceIndex device_argument(pybind11::handle device, device_rules rules = {});
 
-/// The same for a function that takes a negative int as "change nothing", as some of torch.cuda's
-/// do: returns -1 for each negative int.
+/// Does the same for functions in which a negative int means "change nothing", as in some functions
+/// of torch.cuda: returns -1 for each negative int.
 c10::DeviceIndex device_argument_or_none(pybind11::handle device);
 
-/// The same without the range check of text and of a torch.device with an index. For torch.load,
-/// which reports a missing device itself and names the remedy.
+/// Does the same without the range check for text and for a torch.device with an index. For
+/// torch.load, which itself reports a missing device and names the remedy.
 int64_t unchecked_device_argument(pybind11::handle device, device_rules rules);
 
 /// Returns a new torch.device of this backend with `index`, which is not checked.

@@ -6,7 +6,7 @@
 
 namespace outback::python {
 
-/// Throws c10::TypeError (Python: TypeError) if `dtype` is no torch.dtype.
+/// Throws c10::TypeError (Python: TypeError) if `dtype` is not a torch.dtype.
 c10::ScalarType as_scalar_type(pybind11::handle dtype);
 
 }  // namespace outback::python

@@ -1,6 +1,6 @@
-// The package of the sources in Python that are a part of this library, module/_outback/: what
-// only talks to torch's Python is written there. With the GIL held; errors of Python are thrown as
-// pybind11::error_already_set.
+// The package of the Python sources that are embedded in this library, module/_outback/. They have
+// the code that only deals with torch's Python. Call both functions with the GIL held; they throw
+// errors of Python as pybind11::error_already_set.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -8,10 +8,10 @@
 namespace outback::python {
 
 /// Makes the package torch.<name>._outback of the sources, for the device module `module`, and
-/// returns it. Executes its __init__.py only. Once, before `part`.
+/// returns it. Executes only its __init__.py. Call it once, before `part`.
 pybind11::module_ define_package(pybind11::module_& module);
 
-/// Returns the module torch.<name>._outback.<name>, which is imported at the first call.
+/// Returns the module torch.<device>._outback.<name>. The first call imports it.
 pybind11::module_ part(const char* name);
 
 }  // namespace outback::python

@@ -1,11 +1,12 @@
-// The sources in Python that are a part of this library, module/_outback/, as cmake/embed.py
-// writes them down. Includes nothing, so that an edit of a source is compiled at once.
+// The Python sources that are embedded in this library, module/_outback/, in the form that
+// cmake/embed.py writes. This header includes nothing, so that the file with the sources compiles
+// quickly after an edit.
 #pragma once
 
 namespace outback::python {
 
-/// A source: "compile/inductor", the text of compile/inductor.py, and what Python compiles it to,
-/// as marshal writes it.
+/// A source: its name, such as "compile/inductor", its text, and its compiled code in the format of
+/// marshal.
 struct embedded_source {
   const char* name;
   const char* text;
@@ -13,7 +14,8 @@ struct embedded_source {
   long code_size;  // in bytes
 };
 
-/// All of them, the last one a null name, and the magic number of the Python that compiled them.
+/// Every embedded source, ended by an entry with a null name, and the magic number of the Python
+/// that compiled the sources.
 extern const embedded_source embedded_sources[];
 extern const long embedded_magic;
 

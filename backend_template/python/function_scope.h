@@ -1,4 +1,4 @@
-// Defines functions in a module faster than pybind11::module_ does, which matters to the import.
+// Defines functions in a module faster than pybind11::module_ does, to shorten the import.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -7,14 +7,14 @@
 
 namespace outback::python {
 
-/// A module while functions are defined in it, each name once: a second definition replaces the
-/// first, and is no overload of it. Needs the GIL. Throws pybind11::error_already_set for an error
+/// A module in which functions are being defined. A second definition of a name replaces the first
+/// one, instead of overloading it. Needs the GIL. Throws pybind11::error_already_set for an error
 /// in Python.
 ///
-/// pybind11 asks a module for two attributes that it does not have, for each function: an older
-/// definition of the name, and the module's own __module__. The exceptions that Python raises for
-/// that take three times as long as the definition itself. Here nobody asks for the first, and the
-/// module has the second as long as this lives.
+/// For each function, pybind11 looks up two attributes that the module does not have: an older
+/// definition of the name, and the module's own __module__. The two exceptions that Python raises
+/// then take three times as long as the definition itself. This class skips the first look-up, and
+/// gives the module a __module__ while it lives.
 class function_scope : public pybind11::module_ {
  public:
   explicit function_scope(const pybind11::module_& module) : pybind11::module_(module) {

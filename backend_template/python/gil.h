@@ -1,10 +1,10 @@
-// Python's GIL as the lock that core gives up where it waits (core/runtime/interpreter_lock.h).
+// Makes Python's GIL the lock that core releases while it waits (core/runtime/interpreter_lock.h).
 #pragma once
 
 namespace outback::python {
 
-/// Lets core give up the GIL around its waits, also where torch has called with the GIL held. Once,
-/// when the backend is registered.
+/// Makes core release the GIL around its waits if torch called it with the GIL held. Registration
+/// calls it once.
 void give_up_gil_in_waits();
 
 }  // namespace outback::python

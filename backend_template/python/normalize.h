@@ -5,11 +5,12 @@
 
 namespace outback::python {
 
-/// Adds to the device module
+/// Adds two functions to the device module:
 ///   _normalize_device(device=None, optional=True, allow_cpu=False), which does what
-///   outback::normalize_device does, and
+///   outback::normalize_device does;
 ///   _utils._get_device_index(device, optional=False, allow_cpu=False), which torch.load calls
-///   (torch/serialization.py): it checks no range, since torch.load does and names the remedy.
+///   (torch/serialization.py). It does not check the range, since torch.load itself does and names
+///   the remedy.
 void define_normalization(pybind11::module_& module);
 
 }  // namespace outback::python

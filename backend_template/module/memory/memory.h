@@ -1,5 +1,6 @@
-// The parts of torch.<name>.memory, which is what torch.cuda.memory is to CUDA; each has a file of
-// its own. Internal to module/; with the GIL held. The allocator is core's (core/memory/).
+// The parts of torch.<name>.memory, the counterpart of torch.cuda.memory. Each part has its own
+// file. Internal to module/; call all functions with the GIL held. The allocator itself is in
+// core/memory/.
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -9,11 +10,11 @@
 
 namespace outback::python {
 
-/// Returns what torch counts of something as torch.cuda's dict.
+/// Returns a statistic as a dict with the keys of torch.cuda.
 pybind11::dict dict_of(const c10::CachingAllocator::Stat& stat);
 
-// Each adds to `memory` what users call, and to `native`, torch.<name>._outback._native, what the
-// parts in Python call, _outback/memory.py and allocator.py.
+// Each adds the functions for users to `memory`, and the functions for the Python sources
+// (_outback/memory.py and allocator.py) to `native`, which is torch.<name>._outback._native.
 void define_memory_counters(function_scope& memory, function_scope& native);
 void define_memory_limits(function_scope& memory, function_scope& native);
 void define_raw_memory(function_scope& memory);
