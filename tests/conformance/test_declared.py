@@ -19,7 +19,7 @@ MOST = {
     "host-memory-apart": 18,
     "null": 81,
     "cuda": 18,
-    "level-zero": 35,
+    "level-zero": 33,
 }
 
 
