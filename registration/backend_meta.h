@@ -1,5 +1,5 @@
-// Carries the c10::BackendMeta of the device's tensors through torch.save and torch.load, by the
-// two functions in backend_options::backend_meta. Internal to the registration.
+// Carries the c10::BackendMeta of the device's tensors through torch.save and torch.load, with the
+// two functions in backend_options::backend_meta. Only the registration uses this header.
 #pragma once
 
 #include "outback/backend.h"
@@ -10,8 +10,9 @@ namespace outback::registration {
 /// library has already registered functions for PrivateUse1 with PyTorch. Changes nothing.
 void check_backend_meta(const backend_options& options);
 
-/// Registers the backend's two functions with PyTorch (torch::jit::TensorBackendMetaRegistry), if
-/// it has any. Once, after `check_backend_meta`: PyTorch keeps them until the process ends.
+/// If the backend has the two functions, registers them with PyTorch
+/// (torch::jit::TensorBackendMetaRegistry), which keeps them until the process ends. Call it once,
+/// after `check_backend_meta`.
 void register_backend_meta(const backend_options& options);
 
 }  // namespace outback::registration

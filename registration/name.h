@@ -5,12 +5,14 @@
 
 namespace outback::registration {
 
-/// Returns why `name` cannot be a device's name and what to do instead; "" if it can. Thread-safe.
+/// Returns why `name` cannot be a device's name, and the remedy; "" if the name is valid.
+/// Thread-safe.
 ///
 /// The rules follow from torch: it parses a device string as letters and underscores up to a colon,
 /// lowers the name in C++ but not in Python, and matches the names of its own devices first. The
-/// names in taken_names.txt are refused too, also in a program without Python, since a backend has
-/// one name everywhere. torch_outback.names.problem() returns the same text; a test compares them.
+/// names in taken_names.txt are refused too, even in a program without Python, since a backend has
+/// the same name everywhere. torch_outback.names.problem() returns the same text; a test compares
+/// the two.
 std::string name_problem(const std::string& name);
 
 /// The text of taken_names.txt.

@@ -1,4 +1,4 @@
-// The doc strings of the methods that a backend adds: what help() shows.
+// The doc strings of the methods that a backend adds, as help() shows them.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace outback::python {
 
-/// Returns the doc string of the property `is_<name>`; `what` is what it belongs to, as "tensor".
+/// Returns the doc string of the property `is_<name>`. `what` names the object, such as "tensor".
 std::string property_doc(std::string_view name, std::string_view what);
 
 /// Returns the doc string of `<name>(device=None, non_blocking=False)`. `more_arguments` are
-/// further lines of its "Args:", each with four blanks before it and a newline behind it.
+/// further lines of "Args:". Each line begins with four blanks and ends with a newline.
 std::string move_doc(std::string_view name, std::string_view what,
                      std::string_view more_arguments = "");
 

@@ -1,4 +1,4 @@
-// The memory that exists: on one device, and of the host.
+// Records of allocated memory: on a device, and pinned memory of the host.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace outback::level_zero {
 struct allocation {
   void* base;
   std::size_t size;  // bytes, as asked for
-  uint64_t serial;   // unique in the process; interprocess handles name it
+  uint64_t serial;   // unique in the process; interprocess handles contain it
 };
 
 using allocations = address_ranges<allocation>;
@@ -24,11 +24,11 @@ class driver;
 struct pinned_memory {
   void* base;
   std::size_t size;  // bytes
-  driver* of;        // whose context it is in
+  driver* of;        // the driver whose context has the memory
 };
 
-/// Returns the serial of a new allocation. There is one count for all devices: another process
-/// knows an allocation by its serial alone. May be called from any thread.
+/// Returns the serial of a new allocation. All devices share one count, because another process
+/// identifies an allocation only by its serial. May be called from any thread.
 inline uint64_t next_serial() noexcept {
   static std::atomic<uint64_t> serials{0};
   return ++serials;

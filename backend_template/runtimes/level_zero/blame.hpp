@@ -1,5 +1,5 @@
-// Finds out which device was lost: a call of the driver says only that one was, and a slot may call
-// the driver for two of them.
+// Finds out which device was lost: the driver reports only that a device was lost, and a slot may
+// call the driver for two devices.
 #pragma once
 
 #include "backend_template/runtimes/level_zero/device.hpp"
@@ -7,17 +7,17 @@
 
 namespace outback::level_zero {
 
-/// The loss of a device that is noted already: nobody else is to blame for it.
+/// The loss of a device that is recorded already: an outer `blame` must not blame another device.
 class noted_loss : public device_lost {
  public:
   using device_lost::device_lost;
 };
 
-/// Runs `body`, in which the driver is called for `d`. If it throws outback::device_lost, `d` is
-/// lost from then on, unless a `blame` further inside has noted another device.
+/// Runs `body`, which calls the driver for `d`. If `body` throws outback::device_lost, `d` is lost
+/// from then on, unless an inner `blame` has recorded the loss of another device.
 ///
-/// For calls of the driver that concern a second device too, `other`, the driver is asked which one
-/// is lost.
+/// For driver calls that also concern a second device, `other`: asks the driver which of the two is
+/// lost.
 template <class Body>
 decltype(auto) blame(device& d, device& other, const Body& body) {
   try {

@@ -1,4 +1,5 @@
-// A queue: an immediate command list that runs its commands in order. A stream is a handle of one.
+// A queue: an immediate command list that runs its commands in order. A stream is a handle of a
+// queue.
 //
 // The list keeps order by itself if the driver has the in-order flag; otherwise a barrier follows
 // each command. Appending takes a mutex, because a list is for one thread at a time. Nothing waits
@@ -21,14 +22,14 @@
 
 namespace outback::level_zero {
 
-/// May be used from any thread. Functions throw like `check`; one that threw has enqueued no work.
-/// `idle` and `sync` also throw, once, what kept host work from running.
+/// May be used from any thread. Functions throw like `check`, and enqueue no work if they throw. If
+/// host work could not run, `idle` or `sync` also throws the reason, once.
 class command_queue {
  public:
   enum class order { by_list, by_barriers };
 
   /// Takes over `list`, which the destructor destroys unless the list is foreign. A foreign list
-  /// was made by somebody else, who may append to it too and destroys it.
+  /// was made by other code, which may append to it too and must destroy it.
   command_queue(driver& of, ze_command_list_handle_t list, order how, bool foreign)
       : driver_(of), list_(list), order_(how), foreign_(foreign), exposed_(foreign), staging_(of) {}
   /// The queue must be idle.
@@ -39,16 +40,16 @@ class command_queue {
   ze_command_list_handle_t list() const noexcept { return list_; }
   driver& of() const noexcept { return driver_; }
   bool foreign() const noexcept { return foreign_; }
-  /// Whether somebody else may append to the list unseen. Then the counters below do not say what
-  /// the list has to do.
+  /// Returns whether other code may append to the list unseen. If so, the counters below do not
+  /// count all work of the list.
   bool exposed() const noexcept { return exposed_.load(std::memory_order_acquire); }
-  /// Notes that somebody else has got the list.
+  /// Records that other code has the list.
   void expose() noexcept { exposed_.store(true, std::memory_order_release); }
-  /// Notes that nobody else has the list any more. A foreign one stays exposed.
+  /// Records that no other code has the list any more. A foreign list stays exposed.
   void reclaim() noexcept { exposed_.store(foreign_, std::memory_order_release); }
 
-  /// Appends one command: calls the driver's function `command` with the list, these arguments, and
-  /// no events.
+  /// Appends one command: calls the driver's function `command` with the list, `arguments` and no
+  /// events.
   template <class F, class... Arguments>
   void append(const library_function<F>& command, Arguments... arguments) {
     const std::lock_guard lock(mutex_);
@@ -57,57 +58,57 @@ class command_queue {
     after_command(leaves::unordered);
   }
 
-  /// Does the same, and returns a pooled event that is complete when the command, and so all before
-  /// it, is done.
+  /// Does the same, and returns a pooled event that is complete when the command, and so all
+  /// earlier work, is done.
   template <class F, class... Arguments>
   event_ref append_signalling(const library_function<F>& command, Arguments... arguments) {
     const std::lock_guard lock(mutex_);
     return append_event(events().acquire(), command, arguments...);
   }
 
-  /// Returns a pooled event that is complete when everything that was enqueued before is done. With
-  /// `timed`, the event's timestamp then has the device's clock of that moment.
+  /// Returns a pooled event that is complete when all work that was enqueued before is done. With
+  /// `timed`, the event's timestamp then holds the device's clock at that moment.
   event_ref record(bool timed);
 
-  /// Returns a pooled event that is complete when the list has nothing left to do, for a stream
-  /// that goes. An event of `record` may not do, since a barrier may follow the recording. Empty if
-  /// nothing was ever enqueued.
+  /// Returns a pooled event that is complete when the list is entirely idle, for a stream that is
+  /// destroyed. An event from `record` is not enough, since a barrier may follow the recording.
+  /// Returns an empty reference if no work was ever enqueued.
   event_ref close_off();
 
-  /// Makes what is enqueued later wait until `signal`, which is of the same driver and was not
-  /// complete just now, is complete. The caller does not wait.
+  /// Makes later work wait until `signal` is complete. `signal` must belong to the same driver, and
+  /// the caller must just have seen that it is not complete. The caller does not wait.
   void wait_for(const event_ref& signal);
 
-  /// Copies at most `staging_size` bytes from memory that the caller may change once this returned.
-  /// Returns false, and enqueues nothing, if all staging blocks are in use.
+  /// Copies at most `staging_size` bytes. The caller may change the source once the call has
+  /// returned. Returns false, and enqueues nothing, if all staging blocks are in use.
   bool copy_staged(void* dst, const void* src, std::size_t size);
 
-  /// Runs `work` on this queue's own thread after everything that was enqueued before; what is
-  /// enqueued later runs after `work` has returned. If the queue fails meanwhile, `work` does not
-  /// run. `accepted` is called once nothing can keep the call from enqueueing `work`, and before it
-  /// runs; it must neither throw nor call the queue.
+  /// Runs `work` on this queue's own thread after all work that was enqueued before; later work
+  /// runs after `work` has returned. If the queue fails meanwhile, `work` does not run. Calls
+  /// `accepted` when the call is sure to enqueue `work`, before `work` runs; `accepted` must
+  /// neither throw nor call the queue.
   void enqueue_host_work(std::function<void()> work,
                          const std::function<void()>& accepted = nullptr);
 
-  /// Whether everything that was enqueued is done. One atomic load if that is known already. For an
-  /// exposed queue it may wait up to 200 ms, unless loader and driver have
+  /// Returns whether all enqueued work is done. Costs one atomic load if the answer is known to be
+  /// yes. For an exposed queue the call may wait up to 200 ms, unless loader and driver have
   /// zeCommandListHostSynchronize: see command_queue.cpp.
   bool idle();
 
-  /// Returns when everything that was enqueued before the call is done.
+  /// Waits until all work that was enqueued before the call is done.
   void sync();
 
  private:
-  // Whether a command leaves the next one unordered, so that it needs a barrier in between.
+  // Whether a command leaves the next command unordered, so that a barrier is needed in between.
   enum class leaves { unordered, ordered };
-  // A wait in the list. Its event must not be used again before the device is past it.
+  // A wait in the list. Its event must not be reused before the device has passed the wait.
   struct held {
     uint64_t position;  // number of the command that waits for the event
     event_ref signal;
   };
-  // A place in the list that a pooled event stands for.
+  // A place in the list, and the pooled event that stands for it.
   struct marked {
-    uint64_t position = 0;  // all commands up to here are done when the event is complete
+    uint64_t position = 0;  // once the event is complete, all commands up to here are done
     event_ref signal;
     bool is_last = false;  // no barrier follows the command that signals it
   };
@@ -116,12 +117,12 @@ class command_queue {
   void before_command();
   void after_command(leaves how) noexcept;
   event_ref append_barrier_event();
-  event_ref mark();  // an event behind all commands: the latest, or a new one
+  event_ref mark();  // an event behind all commands: the latest event, or a new one
   void make_room_to_hold();
   void hold(const event_ref& signal) noexcept;
   void release_passed() noexcept;
 
-  // Appends a command that signals `signal`, and returns that.
+  // Appends a command that signals `signal`, and returns `signal`.
   template <class F, class... Arguments>
   event_ref append_event(event_ref signal, const library_function<F>& command,
                          Arguments... arguments) {

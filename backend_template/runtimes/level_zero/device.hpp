@@ -1,5 +1,5 @@
-// One device: what the driver says of it, its streams, and its memory. Every slot with a device
-// goes through it.
+// One device: facts from the driver, its streams, and its memory. Every slot with a device uses
+// this class.
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -24,17 +24,17 @@ namespace outback::level_zero {
 /// ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH, 0 is NORMAL and 1 is PRIORITY_LOW.
 inline constexpr int32_t greatest_priority = -1, least_priority = 1;
 
-/// What does not change of a device; the driver is asked for it once.
+/// The constant facts about a device. The runtime asks the driver for them once.
 struct device_facts {
   outback_device_info info = {};
   timer clock;
-  uint32_t ordinal = 0;              // of the queue group that can compute
+  uint32_t ordinal = 0;              // of the queue group for computing
   uint32_t queues = 1;               // in that group
   std::size_t longest_pattern = 1;   // bytes of a fill's pattern; a power of two
   uint64_t largest_plain_alloc = 0;  // bytes; above, an allocation needs relaxed limits
 };
 
-/// What `outback_stream` points to: a handle of a queue, which several streams may share.
+/// `outback_stream` points to this: a handle of a queue, which several streams may share.
 struct stream {
   int32_t device;
   std::shared_ptr<command_queue> work;
@@ -52,20 +52,21 @@ class device {
   ze_device_handle_t handle() const noexcept { return handle_; }
   int32_t index() const noexcept { return index_; }
   allocations& memory() noexcept { return memory_; }
-  /// The bytes that are allocated. A driver that oversubscribes its devices would never refuse.
+  /// Counts the allocated bytes, because a driver that oversubscribes its devices would never
+  /// refuse.
   memory_budget& budget() noexcept { return budget_; }
   sysman& sensors() noexcept { return sensors_; }
-  /// Pinned memory that a copy has left for the next one, or null: see level_zero_copy.cpp.
+  /// Pinned memory that a copy has left for the next copy, or null: see level_zero_copy.cpp.
   std::atomic<void*>& kept_detour() noexcept { return kept_detour_; }
 
   /// Returns the facts; the first call asks the driver.
   const device_facts& facts();
 
-  /// Returns the driver's context, and notes that the device is in use from now on.
+  /// Returns the driver's context, and records that the device is in use from now on.
   ze_context_handle_t context();
   bool active() const noexcept { return active_.load(std::memory_order_relaxed); }
 
-  /// Whether the driver said that the device is lost. `lose` makes it so, for good.
+  /// Returns whether the driver has reported the device as lost. `lose` marks it as lost for good.
   bool lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
   void lose() noexcept { lost_.store(true, std::memory_order_relaxed); }
   /// Asks the driver whether the device is lost.
@@ -73,28 +74,28 @@ class device {
 
   /// Returns the queue of the default stream; the first call makes it. It is never destroyed.
   command_queue& default_queue();
-  /// Returns the queue for copies that the runtime makes of its own accord and waits for.
+  /// Returns the queue for the runtime's internal copies, which the runtime waits for.
   command_queue& transfer_queue();
 
-  /// Makes a stream, which the device owns until `destroy_stream`. `priority` is clamped. Uses the
-  /// list of a destroyed stream again if one is idle.
+  /// Makes a stream, which the device owns until `destroy_stream`. Clamps `priority`. Reuses the
+  /// idle list of a destroyed stream if there is one.
   stream* create_stream(int32_t priority);
-  /// Makes a stream for a command list: another handle of the queue if the list is ours, otherwise
-  /// a queue for somebody else's list, which the caller keeps alive. Throws
-  /// outback::invalid_argument for null.
+  /// Makes a stream for a command list. For a list of this runtime the stream is another handle of
+  /// its queue. For a foreign list the stream gets a new queue, and the caller keeps the list
+  /// alive. Throws outback::invalid_argument for null.
   stream* wrap_stream(ze_command_list_handle_t handle);
   /// Forgets a stream; queued work still runs, and the call does not wait for it. Throws
-  /// outback::invalid_argument unless it is a stream of this device's. If the driver fails, the
-  /// stream is gone all the same.
+  /// outback::invalid_argument unless `given` is a stream of this device. If the driver fails, the
+  /// stream is still destroyed.
   void destroy_stream(const stream* given);
-  /// Returns when everything that was enqueued is done, on destroyed streams too.
+  /// Waits until all enqueued work is done, on destroyed streams too.
   void sync();
 
  private:
   // A queue whose last stream was destroyed.
   struct retired {
     std::shared_ptr<command_queue> work;
-    event_ref last;  // complete when the queue is idle; empty: ask the queue
+    event_ref last;  // complete when the queue is idle; if empty, ask the queue
     int32_t priority;
     bool idle() const { return last ? last.complete() : work->idle(); }
   };
@@ -104,12 +105,12 @@ class device {
   };
 
   std::shared_ptr<command_queue> new_queue(int32_t priority);
-  // Removes and returns a retired queue that is idle, or returns null. The caller holds mutex_.
+  // Removes and returns an idle retired queue, or returns null. The caller holds mutex_.
   std::shared_ptr<command_queue> idle_queue(int32_t priority);
-  // Removes and returns the retired queues that are idle and not worth keeping. The caller holds
+  // Removes and returns the idle retired queues beyond those worth keeping. The caller holds
   // mutex_.
   std::vector<std::shared_ptr<command_queue>> surplus_queues();
-  // The queue in `place`, made if there is none.
+  // Returns the queue in `place`, and makes it if `place` is null.
   std::shared_ptr<command_queue> made_once(std::shared_ptr<command_queue>& place);
 
   driver& driver_;
@@ -128,9 +129,9 @@ class device {
   std::atomic<command_queue*> default_queue_{nullptr};
   std::shared_ptr<command_queue> default_, transfer_;
   std::vector<entry> streams_;
-  std::vector<retired> retired_;  // used again once they are idle
+  std::vector<retired> retired_;  // reused once they are idle
   std::vector<std::shared_ptr<command_queue>>
-      abandoned_;  // foreign ones of which nobody knows when they are
+      abandoned_;  // foreign queues: not known when they are idle
   std::atomic<uint32_t> next_index_{0};
 };
 

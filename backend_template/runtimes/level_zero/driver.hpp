@@ -1,5 +1,5 @@
-// One driver of the loader's: what it supports, its one context, which all its devices share, and
-// its pooled events.
+// One driver of the loader: its features, its one context, which all its devices share, and its
+// pooled events.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace outback::level_zero {
 
-/// The alignment in bytes that every allocation asks for.
+/// The alignment of every allocation in bytes.
 inline constexpr uint32_t memory_alignment = 64;
 
 /// Lives as long as the process, as does its context. May be used from any thread.
@@ -40,8 +40,8 @@ class driver {
   /// Lists the GPUs in zeDeviceGet's order. Throws like `check`.
   std::vector<ze_device_handle_t> gpus() const;
 
-  // ---- What both loader and driver have. An old driver accepts new flags and ignores them, so its
-  // version is what counts.
+  // ---- Features that both loader and driver have. An old driver accepts new flags and ignores
+  // them, so these functions check the driver's version.
 
   bool keeps_order() const noexcept { return in_order_; }        // lists with the in-order flag
   bool syncs_lists() const noexcept { return list_sync_; }       // zeCommandListHostSynchronize
@@ -49,9 +49,9 @@ class driver {
   bool has_relaxed_limits() const noexcept { return relaxed_; }  // allocations of any size
   bool tells_clock_rate() const noexcept { return version_ >= newer::api_version(1, 2); }
 
-  /// Pooled events that anybody may signal.
+  /// Pooled events that the host and any list may signal.
   event_pool& events() noexcept { return events_; }
-  /// Pooled events for lists with the in-order flag: counter-based ones if the driver has such.
+  /// Pooled events for lists with the in-order flag: counter-based if the driver has such events.
   event_pool& ordered_events() noexcept { return counter_based_ ? counting_events_ : events_; }
 
  private:

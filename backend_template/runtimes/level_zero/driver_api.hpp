@@ -52,7 +52,7 @@ namespace outback::level_zero {
   X(zeEventQueryStatus)                      \
   X(zeEventHostReset)
 
-// Sysman and extensions. A function is null if the loader has not got it.
+// Sysman and extensions. A function is null if the loader lacks it.
 #define OUTBACK_ZE_OPTIONAL(X)       \
   X(zeDevicePciGetPropertiesExt)     \
   X(zesDeviceGetProperties)          \
@@ -73,8 +73,8 @@ namespace outback::level_zero {
   X(zesFrequencyGetProperties)       \
   X(zesFrequencyGetState)
 
-// Functions of API 1.5 to 1.10; a function is null if the loader is older. A loader that has one
-// may still load a driver that has not: see driver.hpp.
+// Functions of API 1.5 to 1.10; a function is null if the loader is older. A loader may have a
+// function that its driver lacks: see driver.hpp.
 #define OUTBACK_ZE_NEWER(X)                                             \
   X(zeCommandListHostSynchronize, newer::command_list_host_synchronize) \
   X(zeMemPutIpcHandle, newer::mem_put_ipc_handle)                       \
@@ -96,8 +96,8 @@ struct driver_api {
 #undef OUTBACK_ZE_NEWER_MEMBER
 };
 
-/// Opens `library` and fills `api`. Returns "", or what is wrong: the library cannot be opened, or
-/// lacks a required function. The library is never closed.
+/// Opens `library` and fills `api`. Returns "", or the problem: the library cannot be opened, or
+/// lacks a required function. Never closes the library.
 std::string load(const std::string& library, driver_api& api);
 
 }  // namespace outback::level_zero

@@ -11,23 +11,23 @@
 
 namespace outback::level_zero {
 
-/// What one recording left. A copy keeps its meaning when the event is recorded again.
+/// One recording of an event. A copy stays valid when the event is recorded again.
 struct recording {
   event_ref signal;     // empty: never recorded
-  int64_t host_ns = 0;  // of the call, by the host's steady clock; timed only
+  int64_t host_ns = 0;  // time of the call by the host's steady clock; only if timed
 };
 
-/// What outback_event points to. May be used from any thread.
+/// outback_event points to this. May be used from any thread.
 class event {
  public:
-  /// `flags` are OUTBACK_EVENT_* bits. With `shared` the event is the one of several processes, and
+  /// `flags` are OUTBACK_EVENT_* bits. With `shared` the event belongs to several processes, and
   /// has no recordings of its own.
   event(int32_t device, uint32_t flags, std::shared_ptr<shared_recordings> shared)
       : device_(device), flags_(flags), shared_(std::move(shared)) {}
 
   int32_t device() const noexcept { return device_; }
   bool timed() const noexcept { return (flags_ & OUTBACK_EVENT_TIMING) != 0; }
-  /// The part that other processes see; null for an ordinary event.
+  /// Returns the part that other processes see; null for an ordinary event.
   const std::shared_ptr<shared_recordings>& shared() const noexcept { return shared_; }
 
   /// Returns the last recording.
@@ -35,9 +35,9 @@ class event {
     const std::lock_guard lock(mutex_);
     return current_;
   }
-  /// Returns the pooled event of the last recording, for native.event. If there was none, returns
-  /// one that is complete, which `make()` provides once. It is this event's until the next
-  /// `replace`.
+  /// Returns the pooled event of the last recording, for native.event. If the event was never
+  /// recorded, returns a complete pooled event, which the first call gets from `make()`. The result
+  /// is valid until the next `replace`.
   template <class Make>
   pooled_event* native(const Make& make) {
     const std::lock_guard lock(mutex_);

@@ -1,9 +1,9 @@
-// Pooled events: driver events that are used once and then used again. Recordings, waits and
-// completions are made of them. (What outback_event points to is another thing: event.hpp.)
+// Pooled events: driver events that are reused. Each recording, wait and completion uses one.
+// (outback_event points to something else: see event.hpp.)
 //
-// A pooled event that somebody may still wait for is never reset: whoever appends a wait keeps a
-// reference until the device is past it. Intel's driver crashes if an event is reset that work in
-// flight refers to.
+// A pooled event is never reset while a wait for it may be pending: code that appends a wait keeps
+// a reference until the device has passed the wait. Intel's driver crashes if an event is reset
+// while pending work refers to it.
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -19,19 +19,20 @@ namespace outback::level_zero {
 class driver;
 class event_pool;
 
-/// One driver event, and what is known of it.
+/// One driver event and its known state.
 struct pooled_event {
   ze_event_handle_t handle = nullptr;
   uint64_t* timestamp = nullptr;  // 8 bytes of pinned memory for the device's clock
   event_pool* source = nullptr;
   std::atomic<uint32_t> references{0};
-  std::atomic<bool> appended{false};  // signalled, or will be by a command in a list
-  std::atomic<bool> done{false};      // was seen to be signalled
+  std::atomic<bool> appended{false};  // signalled, or a command in a list will signal it
+  std::atomic<bool> done{false};      // known to be signalled
   pooled_event* next = nullptr;       // in a fifo of `source`
 };
 
-/// Shares a pooled event, as a shared_ptr would; the last reference gives it back to its `source`.
-/// One object is not safe for two threads at once; several references to the same event are.
+/// Shares a pooled event like a shared_ptr; the last reference gives the event back to its
+/// `source`. Two threads must not use one object at once, but may use two references to the same
+/// event.
 class event_ref {
  public:
   event_ref() = default;
@@ -50,11 +51,11 @@ class event_ref {
   pooled_event* operator->() const noexcept { return event_; }
   pooled_event* get() const noexcept { return event_; }
 
-  /// Whether the event is signalled, so that what it stands for is done. Asks the driver until the
-  /// answer is yes, and then remembers. Throws like `check`.
+  /// Returns whether the event is signalled, so that its work is done. Asks the driver until the
+  /// driver says yes, and remembers this answer. Throws like `check`.
   bool complete() const;
-  /// Blocks until the event is signalled, for at most `timeout` nanoseconds. Returns false if that
-  /// was too short. Throws like `check`.
+  /// Blocks until the event is signalled, for at most `timeout` nanoseconds. Returns false after
+  /// the timeout. Throws like `check`.
   bool wait(uint64_t timeout = UINT64_MAX) const;
   /// Signals the event from the host. Not for counter-based events. Throws like `check`.
   void signal() const;
@@ -63,18 +64,18 @@ class event_ref {
   pooled_event* event_ = nullptr;
 };
 
-/// The pooled events of one driver, of one of two kinds. Lives as long as the process. May be used
-/// from any thread; no lock is held around a call that waits for the device.
+/// The pooled events of one driver and of one of the two kinds. Lives as long as the process. May
+/// be used from any thread; holds no lock during a call that waits for the device.
 class event_pool {
  public:
-  /// Counter-based events may be signalled only by lists that keep their order. They need no reset,
-  /// and a wait that was appended keeps its meaning when the event is used again.
+  /// Only lists that keep their order may signal counter-based events. Such events need no reset,
+  /// and a wait that was appended stays valid when the event is reused.
   event_pool(driver& of, bool counter_based) : driver_(of), counter_based_(counter_based) {}
   event_pool(const event_pool&) = delete;
   event_pool& operator=(const event_pool&) = delete;
 
-  /// Returns an event that is not signalled. Allocates only if all are in use: then it makes
-  /// 256 more. Throws like `check`.
+  /// Returns an event that is not signalled. Makes 256 more events if all are in use, and otherwise
+  /// allocates nothing. Throws like `check`.
   event_ref acquire();
 
   bool counter_based() const noexcept { return counter_based_; }
@@ -83,7 +84,7 @@ class event_pool {
  private:
   friend class event_ref;
 
-  /// A list of events; the one that was pushed first is popped first.
+  /// A list of events, first in, first out.
   struct fifo {
     pooled_event* first = nullptr;
     pooled_event* last = nullptr;
@@ -99,7 +100,7 @@ class event_pool {
   const bool counter_based_;
   std::mutex mutex_;
   fifo clean_;  // never given to a command, or reset since
-  fifo used_;   // given back; may not be signalled yet
+  fifo used_;   // given back, perhaps not signalled yet
   std::mutex grow_mutex_;
 };
 

@@ -1,9 +1,9 @@
-// Runs work of the host in the order of a queue: callbacks, and events of several processes. Level
-// Zero has no call for that before API 1.17, so a thread waits for one event of the queue, does the
+// Runs host work in the order of a queue: callbacks, and events of several processes. Before API
+// 1.17 Level Zero has no call for host work, so a thread waits for one event of the queue, does the
 // work, and then signals another event that the queue waits for.
 //
-// The device waits meanwhile. If a driver runs several lists on one engine, all of them may stand
-// still until the work has returned.
+// The device waits meanwhile. If a driver runs several lists on one engine, all these lists may
+// wait until the work has returned.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@
 
 namespace outback::level_zero {
 
-/// The thread of one queue. It starts with the first work and ends after 200 ms without any. It is
-/// detached: the process may exit with work queued, which then does not run. May be used from any
-/// thread.
+/// The thread of one queue. The thread starts with the first work and ends after 200 ms without
+/// work. It is detached: if the process exits, queued work does not run. The class may be used from
+/// any thread.
 class host_worker {
   struct job {
     event_ref reached;  // signalled when the queue gets to the work
@@ -27,8 +27,8 @@ class host_worker {
   struct state;
 
  public:
-  /// A job that lacks only its pooled events. Whatever may fail has been done: memory was allocated
-  /// and the thread runs. If it is dropped, nothing runs.
+  /// A job that lacks only its pooled events. All steps that may fail are done: memory is allocated
+  /// and the thread runs. A job that is dropped does not run.
   class prepared {
    public:
     prepared(prepared&&) noexcept = default;
@@ -48,16 +48,16 @@ class host_worker {
   prepared prepare(std::function<void()> work);
 
   /// Queues the job. Jobs run in the order of these calls. If waiting for `reached` fails, the job
-  /// does not run; `gate` is signalled in any case, also if the job throws a std::exception, unless
+  /// does not run. `gate` is signalled in any case, even if the job throws a std::exception, unless
   /// the process ends.
   void push(prepared one, event_ref reached, event_ref gate) noexcept;
 
-  /// Throws what kept a job from running, or a gate from being signalled, or what a job threw; each
-  /// failure is thrown once, and of several only the first.
+  /// Throws the failure that kept a job from running or a gate from being signalled, or the
+  /// exception of a job. Throws each failure once, and only the first of several failures.
   void rethrow();
 
-  /// Blocks the caller until `signal` is complete, but no longer than until the process ends: then
-  /// it returns false. For work of a queue, which runs on such a thread. Throws like `check`.
+  /// Blocks the caller until `signal` is complete. Returns false if the process ends before. For
+  /// use by work that runs on the thread of a queue. Throws like `check`.
   static bool await(const event_ref& signal);
 
  private:

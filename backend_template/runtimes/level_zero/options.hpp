@@ -1,12 +1,12 @@
-// What the environment tells the Level Zero runtime. Variables such as ZE_AFFINITY_MASK and
-// ZE_FLAT_DEVICE_HIERARCHY are read by the driver alone.
+// Options of the Level Zero runtime from the environment. Only the driver reads variables such as
+// ZE_AFFINITY_MASK and ZE_FLAT_DEVICE_HIERARCHY.
 #pragma once
 
 #include <string>
 
 namespace outback::level_zero {
 
-/// Which loader to open, and what to avoid.
+/// The loader to open, and the features to avoid.
 struct level_zero_options {
   std::string loader = "libze_loader.so.1";  // OUTBACK_ZE_LOADER: a name or a path
   bool in_order = true;                      // OUTBACK_ZE_IN_ORDER=0: order by barriers, always
@@ -14,8 +14,8 @@ struct level_zero_options {
   bool sysman = false;     // ZES_ENABLE_SYSMAN=1: Sysman starts with the core
 };
 
-/// Reads the variables. Throws outback::invalid_argument with the variable, its value and what was
-/// expected.
+/// Reads the variables. Throws outback::invalid_argument; the text names the variable, its value
+/// and the expected values.
 level_zero_options options_from_environment();
 
 }  // namespace outback::level_zero

@@ -1,4 +1,4 @@
-// Everything that Level Zero has in this process: the loader, its drivers, and their GPUs.
+// Level Zero in this process: the loader, its drivers, and their GPUs.
 #pragma once
 
 #include <memory>
@@ -12,31 +12,33 @@
 
 namespace outback::level_zero {
 
-/// The runtime makes one when a slot first needs it and never destroys it, because the driver's
-/// threads outlive main(). After the constructor, its members may be used from any thread.
+/// The runtime makes one platform when a slot first needs it and never destroys it, because the
+/// driver's threads outlive main(). After the constructor, members may be used from any thread.
 class platform {
  public:
   /// Opens the loader, initialises the drivers and lists their GPUs; makes no context. Does not
-  /// throw for the driver's errors: they become `problem`, and then no function of the loader is
-  /// called again. Debian's loader crashes if it is used after an initialisation that failed.
+  /// throw for the driver's errors, but stores them as `problem`. Then no function of the loader
+  /// may be called again: Debian's loader crashes if it is used after a failed initialisation.
   explicit platform(const level_zero_options& options);
   platform(const platform&) = delete;
   platform& operator=(const platform&) = delete;
 
-  /// Why there are no devices; "" if there are some.
+  /// Returns why there are no devices; "" if there are devices.
   const std::string& problem() const noexcept { return problem_; }
   const std::vector<std::unique_ptr<device>>& devices() const noexcept { return devices_; }
-  /// Whether this process was forked from the one that initialised Level Zero. The driver would not
-  /// notice: it would wait for ever for threads and contexts that only the parent has.
+  /// Returns whether this process was forked from the process that initialised Level Zero. The
+  /// driver does not notice a fork, and would wait for ever for threads and contexts that only the
+  /// parent has.
   bool forked() const noexcept { return fork_count() != forks_; }
-  /// Throws outback::runtime_error in a forked child; the text says what to do instead.
+  /// Throws outback::runtime_error in a forked child; the text names the remedy.
   void check_not_forked() const {
     outback::check_not_forked(forks_, "Level Zero had been initialised");
   }
 
   const std::vector<std::unique_ptr<driver>>& drivers() const noexcept { return drivers_; }
 
-  /// Returns the index of the device with this handle, or OUTBACK_HOST if it is none of ours.
+  /// Returns the index of the device with this handle, or OUTBACK_HOST if the platform has no such
+  /// device.
   int32_t index_of(ze_device_handle_t handle) const noexcept;
 
  private:

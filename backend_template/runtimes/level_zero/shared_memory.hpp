@@ -1,5 +1,5 @@
-// Interprocess memory: handles for our memory, and the memory of other processes that is open here.
-// The ipc slots call it.
+// Interprocess memory: handles for memory of this process, and memory of other processes that is
+// open here. The ipc slots use this class.
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -15,14 +15,14 @@
 
 namespace outback::level_zero {
 
-/// May be used from any thread; throws like `check`. Locks are held during the driver's calls.
+/// May be used from any thread; throws like `check`. Holds locks during calls of the driver.
 class shared_memory {
  public:
-  /// Returns a handle for `of`, an allocation of `owner`'s. The caller closes its descriptor.
+  /// Returns a handle for `of`, an allocation of `owner`. The caller must close its descriptor.
   outback_ipc_handle share(device& owner, const allocation& of);
-  /// Returns where the memory is on `there`. Memory that is open already is at the same place
-  /// again, and is counted. Throws outback::invalid_argument for memory of this process, and for a
-  /// handle that is not one of memory.
+  /// Returns the memory's address on `there`. For memory that is open already, returns the same
+  /// address and counts the opening. Throws outback::invalid_argument for memory of this process,
+  /// and for a handle of another kind.
   void* open(device& there, const outback_ipc_handle& handle);
   /// Undoes one `open`; the last one closes the memory. Throws outback::invalid_argument if `ptr`
   /// is not open for `there`.

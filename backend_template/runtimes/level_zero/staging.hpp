@@ -1,5 +1,5 @@
-// Pinned blocks through which small copies from pageable memory go, so that the caller need not
-// wait for the device.
+// Pinned blocks for small copies from pageable memory, so that the caller need not wait for the
+// device.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@ namespace outback::level_zero {
 
 class driver;
 
-/// Bytes of a block. Up to this size a copy is staged: copying twice costs less than waiting for
-/// the device.
+/// The size of a block in bytes. Copies up to this size are staged: copying twice costs less than
+/// waiting for the device.
 inline constexpr std::size_t staging_size = std::size_t{64} << 10;
 
-/// The 16 blocks of one queue, used in turn. Each is allocated when it is first needed and freed
-/// with the object. Not for two threads at once.
+/// The 16 blocks of one queue, used in turn. Each block is allocated when it is first needed, and
+/// the destructor frees all blocks. Not for use by two threads at once.
 class staging {
  public:
   explicit staging(driver& of) : driver_(of) {}
@@ -29,7 +29,7 @@ class staging {
   /// in use. Throws like `check`.
   void* acquire();
 
-  /// Marks the block that `acquire` returned last as in use until `signal` is complete.
+  /// Marks the last block from `acquire` as in use until `signal` is complete.
   void use(event_ref signal) noexcept;
 
  private:

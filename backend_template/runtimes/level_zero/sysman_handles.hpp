@@ -1,5 +1,5 @@
-// Finds out which of Sysman's devices is which of the core API's. platform.cpp asks it once for
-// each device.
+// Finds Sysman's device for each device of the core API. platform.cpp uses this class once for each
+// device.
 #pragma once
 
 #include <level_zero/zes_api.h>
@@ -12,11 +12,12 @@
 namespace outback::level_zero {
 
 /// Sysman's devices. With `in_core`, Sysman was initialised together with the core
-/// (ZES_ENABLE_SYSMAN=1) and shares its device handles. Otherwise newer loaders can initialise it
-/// apart, without a variable; devices are then matched by UUID. For one thread.
+/// (ZES_ENABLE_SYSMAN=1) and shares its device handles. Otherwise newer loaders can initialise
+/// Sysman separately, without a variable; devices are then matched by UUID. For use by one thread.
 class sysman_handles {
  public:
-  /// Lists Sysman's devices. What fails means that Sysman knows no device; nothing is thrown.
+  /// Lists Sysman's devices. After a failure of the driver Sysman knows no device; the constructor
+  /// does not throw for it.
   sysman_handles(const driver_api& api, bool in_core);
   /// Returns the place of a device of the core, with a null device if Sysman does not know it.
   sysman_place of(ze_device_handle_t device, const ze_device_properties_t& properties) const;
