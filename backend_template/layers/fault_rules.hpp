@@ -10,7 +10,7 @@
 namespace outback::layers {
 
 /// Throws outback::invalid_argument for a fault that can never happen: an unknown slot, a call
-/// number 0, a status that the slot cannot return, or a device where the slot names none.
+/// number 0, a status that the slot cannot return, or a device for a slot that names no device.
 void check_fault(const fault& given);
 
 /// Returns the slot that `given` disturbs, null if it disturbs all slots. `given` must pass

@@ -38,9 +38,9 @@ class validation : public layer<validation> {
   std::string leaks() const;
 
   /// Every call goes through this function. The steps that all slots share work on `slot_facts`. A
-  /// slot that needs more has overloads of `check` (before the call), `give_more` (removes the
-  /// records of objects that the call ends) or `receive` (after a success). The overloads get the
-  /// call's arguments, with validation's copies as outputs.
+  /// slot that needs further steps has overloads of `check` (before the call), `give_more` (removes
+  /// the records of objects that the call ends) or `receive` (after a success). The overloads get
+  /// the call's arguments, with validation's copies as outputs.
   ///
   /// A step throws invalid_argument for a mistake of the caller (`refuse`), and runtime_error with
   /// OUTBACK_INTERNAL for a mistake of the runtime (`blame`). In both cases the caller's outputs

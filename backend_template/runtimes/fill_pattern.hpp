@@ -24,7 +24,7 @@ inline std::size_t pattern_period(const std::byte* pattern, std::size_t size) {
 /// offsets are in bytes; offsets count from the beginning of the range.
 ///
 /// `fill(offset, word)` must fill the `word_size` bytes at `offset` with the bytes at `word`.
-/// `copy(to, from, size)` must copy between two parts of the range, which do not overlap. Both must
+/// `copy(to, from, size)` must copy between two parts of the range that do not overlap. Both must
 /// enqueue on the same stream, because each copy reads what the calls before it wrote.
 ///
 /// `word_size` divides `period`, and `period` divides `size`. Passes on exceptions of `fill` and

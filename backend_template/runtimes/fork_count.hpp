@@ -9,14 +9,14 @@
 
 namespace outback {
 
-/// Returns how many forks lie between this process and the one that called this function first: 0
-/// in that process itself, 1 in its child.
+/// Returns how many forks lie between the process that first called this function and this process:
+/// 0 in that process itself, 1 in its child.
 ///
 /// A runtime stores the count when it starts the driver or a thread. If the count differs later,
 /// the caller is a forked child, where that driver or thread does not exist.
 ///
 /// May be called from any thread. The first call registers a pthread_atfork handler; each later
-/// call is one relaxed atomic load.
+/// call costs one relaxed atomic load.
 uint32_t fork_count() noexcept;
 
 /// Throws outback::runtime_error if fork_count() is no longer `then`. The text says that the

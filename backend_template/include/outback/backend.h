@@ -142,7 +142,7 @@ c10::Storage to_backend(const c10::Storage& storage,
                         std::optional<c10::DeviceIndex> index = std::nullopt,
                         bool non_blocking = false);
 
-/// Which other arguments `normalize_device` accepts besides a device of this backend with an index.
+/// The arguments that `normalize_device` accepts besides a device of this backend with an index.
 struct device_rules {
   /// Accepts no device, or a device without an index. Both mean the current device.
   bool optional = true;
@@ -151,7 +151,7 @@ struct device_rules {
 };
 
 /// Returns the device index that a user's argument names, such as 1, "acme:1" or a c10::Device,
-/// after a check against the number of devices. Text is read as by torch.device, and
+/// after a check against the number of devices. Text is parsed as in torch.device, and
 /// "privateuseone" counts as the backend's name.
 ///
 /// Throws c10::ValueError (ValueError in Python) if the argument is not a device of this backend,

@@ -8,8 +8,8 @@
 //   const outback_runtime* table = outback::layers::from_environment(outback::table_of(device));
 //
 //   OUTBACK_VALIDATE=1            checks every call: arguments, ownership, use after free, lost
-//                                 devices, and the runtime's answers. Writes to stderr what is
-//                                 still allocated when the process ends.
+//                                 devices, and the runtime's answers. When the process ends, lists
+//                                 on stderr the memory and objects that are left.
 //   OUTBACK_TRACE=calls.json      records every call: thread, arguments, status, duration. A file
 //                                 name that ends in .json makes a Chrome trace (chrome://tracing,
 //                                 ui.perfetto.dev), any other name makes a line of text for each
@@ -61,8 +61,8 @@ namespace outback::layers {
 ///
 /// Reads OUTBACK_VALIDATE, OUTBACK_TRACE and OUTBACK_FAULTS, and opens the trace's file. Throws
 /// outback::invalid_argument if a variable is malformed or the file cannot be written. If the
-/// environment asks for a layer, also throws it if `outback::table_problem` refuses `below`. Calls
-/// no slot.
+/// environment asks for a layer, also throws outback::invalid_argument if `outback::table_problem`
+/// refuses `below`. Calls no slot.
 const outback_runtime* from_environment(const outback_runtime* below);
 
 // ---- Visible devices
@@ -101,7 +101,7 @@ struct validation_options {
   bool report_at_exit = false;
 };
 
-/// Returns a table that checks each call before the table below gets it, and checks the answer
+/// Returns a table that checks each call before the table below gets it, and checks the outputs
 /// afterwards.
 ///
 /// If the caller made a mistake, the call returns OUTBACK_INVALID_ARGUMENT and the runtime is not
@@ -113,7 +113,7 @@ struct validation_options {
 /// If the runtime made a mistake, the call returns OUTBACK_INTERNAL and the caller's outputs stay
 /// as they were. Mistakes are: a failed call that wrote its outputs; OUTBACK_OK with a null result
 /// or without a result; memory that is misaligned or in use already; a number of devices that
-/// changes; impossible properties (outback/answer_check.hpp); a status that the slot may not
+/// changes; impossible properties (outback/answer_check.hpp); a status that the slot must not
 /// return.
 ///
 /// Pairs of calls must match. A range is registered before it is removed; memory of another process
@@ -121,9 +121,9 @@ struct validation_options {
 /// once, before it is launched. mem_free refuses memory of another process, which must be closed
 /// instead.
 ///
-/// After OUTBACK_DEVICE_LOST every call on that device returns the same status without a call of
-/// the runtime. If a copy between two devices returns OUTBACK_DEVICE_LOST, validation cannot know
-/// which of the two is lost, and waits for a call that names only one device.
+/// After OUTBACK_DEVICE_LOST every call on that device returns the same status without calling the
+/// runtime. If a copy between two devices returns OUTBACK_DEVICE_LOST, validation cannot know which
+/// of the two is lost, and waits for a call that names only one device.
 ///
 /// Validation does not see some mistakes: a copy or fill of freed memory on a device with
 /// OUTBACK_ADDRESSES_HOST, because that memory may belong to the host by now (with the host

@@ -17,7 +17,7 @@ namespace outback {
 
 /// Returns the table of the linked runtime, which is valid until the process ends. For the runtimes
 /// that come with Outback this never returns null, makes no driver call and may be called from any
-/// thread. For a runtime of your own (RUNTIME_SOURCES) it does what your function does.
+/// thread. For your own runtime (RUNTIME_SOURCES), your function decides.
 inline const outback_runtime* linked_runtime() {
   return OUTBACK_LINKED_RUNTIME();
 }

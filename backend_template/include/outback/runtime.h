@@ -7,11 +7,11 @@
 // (outback/layers.hpp). The rules below hold for every slot unless its own comment says otherwise.
 //
 //   Errors     A slot returns OUTBACK_OK or a failure code. A slot that fails leaves its outputs
-//              untouched, and last_error() returns the explanation to the thread that called. Slots
-//              never throw and never abort. They return OUTBACK_INVALID_ARGUMENT for the index of a
-//              device that does not exist, and for null where an argument is required. If work
-//              fails after it was enqueued, the next sync or query of its stream reports the
-//              failure, once, or the device is lost.
+//              untouched, and last_error() then returns the explanation on the calling thread.
+//              Slots never throw and never abort. They return OUTBACK_INVALID_ARGUMENT for the
+//              index of a device that does not exist, and for null where an argument is required.
+//              If work fails after it was enqueued, the next sync or query of its stream reports
+//              the failure, once, or the device is lost.
 //   Threads    Any slot may be called from any thread at any time, also by several threads at once.
 //              The caller holds no lock of its own during the call.
 //   Devices    Every slot that works on a device takes the device's index, 0 to count - 1. No slot
@@ -93,7 +93,7 @@ enum {
 
 // The properties of a device, written by device_info. Callers read them once and keep them.
 typedef struct outback_device_info {
-  // Input: the caller's sizeof. A runtime writes no further than that.
+  // Input: the caller's sizeof. A runtime must not write beyond this size.
   uint32_t struct_size;
   // A sum of OUTBACK_HOST_ADDRESSABLE and the other bits above.
   uint32_t flags;
@@ -188,14 +188,14 @@ typedef struct outback_events {
 
 // The facts that host_memory.info writes about a pointer.
 typedef struct outback_pointer_info {
-  // Input: the caller's sizeof. A runtime writes no further than that.
+  // Input: the caller's sizeof. A runtime must not write beyond this size.
   uint32_t struct_size;
   // The device that owns the memory; OUTBACK_HOST for host memory.
   int32_t device;
   // 1 for host memory that copies may use asynchronously, otherwise 0.
   int32_t pinned;
   int32_t reserved;
-  // Where the allocation that contains the pointer begins; null if the runtime does not know.
+  // The beginning of the allocation that contains the pointer; null if the runtime does not know.
   void* base;
   // The size of that allocation; 0 if the runtime does not know.
   size_t size;
@@ -256,7 +256,8 @@ typedef struct outback_peer {
   // is not an error. UNSUPPORTED if `can_access` writes 0.
   outback_status (*enable)(void* self, int32_t device, int32_t peer);
   // Undoes `enable`. No work of `device` may use memory of `peer` any more. Without an earlier
-  // `enable` the call does nothing. Access that code outside this runtime enabled stays.
+  // `enable` the call does nothing. If code outside this runtime enabled the same access, that
+  // access stays enabled.
   outback_status (*disable)(void* self, int32_t device, int32_t peer);
 } outback_peer;
 
@@ -359,10 +360,10 @@ enum {
 //
 // From `begin` to `end` the stream is in a capture: work that is enqueued on the stream does not
 // run, but goes into the graph. A stream that waits for an event which was recorded in a capture
-// joins that capture. Before `end`, all work on the streams that joined must be joined again: the
-// stream of `begin` waits for events that were recorded after that work. No stream of a capture may
-// be destroyed before `end`. A launch reads and writes the memory that the captured calls named, so
-// that memory must still exist. A launch also runs the captured callbacks again.
+// joins that capture. Before `end`, the stream of `begin` must join all work of the streams that
+// joined the capture: it waits for events that were recorded after that work. No stream of a
+// capture may be destroyed before `end`. A launch reads and writes the memory that the captured
+// calls named, so that memory must still exist. A launch also runs the captured callbacks again.
 //
 // An event that is recorded in a capture stands for that place in the graph until it is recorded
 // again outside of a capture. Streams may wait for the event as long as the capture lasts. Every
@@ -382,8 +383,8 @@ typedef struct outback_graphs {
                            outback_capture* capture);
   // Ends the capture and makes its graph, never null. The caller passes the graph to `destroy`.
   // `stream` is the stream of `begin`. The capture ends even if this call fails. The call returns
-  // INVALID_ARGUMENT and makes no graph if the capture is broken or if the work of a stream that
-  // joined was not joined again.
+  // INVALID_ARGUMENT and makes no graph if the capture is broken or if the stream of `begin` did
+  // not join the work of another stream of the capture.
   outback_status (*end)(void* self, int32_t device, outback_stream stream, outback_graph* graph);
   // Makes the graph ready to be launched, which may take long. The caller must call this once for
   // each graph: a second call is INVALID_ARGUMENT, and so is a launch before the first call.

@@ -26,7 +26,7 @@
 //              exception into its status. std::bad_alloc becomes OUTBACK_OUT_OF_MEMORY, and every
 //              other exception OUTBACK_INTERNAL. The table keeps the text, cut to 1023 bytes, for
 //              last_error of the calling thread.
-//   Checks     The table itself refuses null pointers that must not be null, null events and
+//   Checks     The table itself refuses null for pointers that must not be null, null events and
 //              graphs, and wrong sizes of patterns and structs. The class checks device indices,
 //              streams and memory: outback::check_device(device, count) throws the usual text.
 //   Threads    Members are called from any thread, also by several threads at once. The table holds
@@ -54,10 +54,10 @@ concept device_runtime = detail::is_runtime<R>();
 /// Returns the table whose slots call the members of `object`. Never null; a second call for the
 /// same object returns the same table.
 ///
-/// The table borrows `object`, which must outlive every call of a slot: leak it, unless you know
-/// that all callers end before it does. The table itself (one small struct for each object) lives
-/// until the process ends. May be called from any thread. Throws only std::bad_alloc. A class that
-/// is not a runtime does not compile.
+/// The table borrows `object`, which must outlive every call of a slot: leak `object`, unless you
+/// know that the last call comes before its destructor. The table itself (one small struct for each
+/// object) lives until the process ends. May be called from any thread. Throws only std::bad_alloc.
+/// A class that is not a runtime does not compile.
 template <class R>
 const outback_runtime* table_of(R& object) {
   static_assert(!std::is_const_v<R>, "outback: the slots call members that need not be const");

@@ -17,8 +17,8 @@ namespace outback {
 /// returns.
 ///
 /// Write the text for a user of the device: say what was expected and what was found, and quote the
-/// driver's own words if there are any. Leave out the backend's name, the slot and its sizes: the
-/// caller adds them.
+/// driver's own words if there are any. Leave out the backend's name, the slot's name and the
+/// sizes: the caller adds them.
 class runtime_error : public std::runtime_error {
  public:
   /// `status` must be a failure. OUTBACK_OK and OUTBACK_NOT_READY are not failures and become

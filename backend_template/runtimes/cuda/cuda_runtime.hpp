@@ -8,10 +8,10 @@
 //   Current    Every slot but device_state.select leaves the thread's current device as it was,
 //              even if the thread has none: see current.hpp.
 //   Streams    All streams are non-blocking, also the default stream, which the runtime makes for
-//              each device. CUDA's own default streams are not suitable: the legacy one and other
-//              streams wait for each other, and the per-thread one is a different stream in each
-//              thread. wrap_stream accepts both by CUDA's handles 0, 1 and 2, and any stream of
-//              other code.
+//              each device. CUDA's own default streams are not suitable: the legacy stream and
+//              other streams wait for each other, and the per-thread stream is a different stream
+//              in each thread. wrap_stream accepts both by CUDA's handles 0, 1 and 2, and any
+//              stream of other code.
 //   Copies     Copies between devices use cudaMemcpyPeerAsync. When the slot returns, a pageable
 //              source has been read and a pageable destination has been written.
 //   Fills      The driver fills in words of up to four bytes. For patterns of eight bytes, and for
@@ -170,8 +170,9 @@ class cuda_runtime {
   // CUDA says whether a pointer is pinned, but not where a registered range begins and ends.
   // host_memory.info needs this, so the runtime keeps its own list.
   pinned_ranges pinned_;
-  // Pairs of a device and a peer whose memory this runtime lets it access. peer_disable disables
-  // only these pairs, so access that another user of CUDA enabled on the same context stays.
+  // Pairs of a device and a peer: this runtime lets the device access the peer's memory.
+  // peer_disable disables only these pairs, so access that another user of CUDA enabled on the same
+  // context stays.
   std::mutex peers_mutex_;
   std::set<std::pair<int32_t, int32_t>> peers_;
 };

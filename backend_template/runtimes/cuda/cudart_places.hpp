@@ -1,5 +1,5 @@
-// Places where a libcudart may lie that is not loaded and that the dynamic loader does not find.
-// library.cpp tries them.
+// Places for a libcudart that is not loaded yet and that the dynamic loader does not find.
+// library.cpp tries these places.
 #pragma once
 
 #include <string>

@@ -1,9 +1,9 @@
 // One device: its primary context, its default stream, and whether it is lost. Every slot with a
 // device uses this class.
 //
-// The context is the primary one, which libcudart and torch use too. The device retains it when it
-// is first needed, and the destructor releases it; in the process's own runtime the destructor
-// never runs, because memory and streams may outlive main().
+// The context is the primary context, which libcudart and torch use too. The device retains the
+// context at its first use, and the destructor releases the context. In the process's own runtime
+// the destructor never runs, because memory and streams may outlive main().
 #pragma once
 
 #include <atomic>
@@ -52,8 +52,8 @@ class device {
 
   // ---- The context and its streams
 
-  /// Returns the primary context. The first call retains the context, which makes it if it does not
-  /// exist yet. The device keeps the context.
+  /// Returns the primary context. The first call retains the context, and so creates it if
+  /// necessary. The device keeps the context.
   CUcontext context();
   /// Returns the stream that a null handle stands for; the first call makes the stream. It is
   /// non-blocking: unlike CUDA's legacy stream, it does not wait for other streams, and other
@@ -88,7 +88,7 @@ class device {
     return false;
   }
   /// Throws for an error that CUDA returned in `call`; `details` follows the text. Clears the
-  /// thread's last error of CUDA, and makes the device lost where `call` would.
+  /// thread's last CUDA error, and makes the device lost if the error ends the context.
   [[noreturn]] void fail(cudaError_t error, const char* call, const std::string& details = "");
   /// Makes the device lost for good and throws outback::device_lost, with `text`. For a loss that a
   /// source other than CUDA reports, such as NVML.

@@ -1,7 +1,7 @@
 // The driver functions that have no equivalent in libcudart. libcudart finds them at run time.
 //
-// With them the runtime can preserve the current device: a context can be pushed and popped again,
-// while cudaSetDevice cannot restore "no current device" without making a context.
+// With these functions the runtime can preserve the current device: a context can be pushed and
+// popped again, while cudaSetDevice cannot restore "no current device" without making a context.
 #pragma once
 
 #include <cuda.h>
@@ -37,7 +37,7 @@ struct driver {
 };
 
 /// Fills the table. Makes no context. Throws outback::unsupported with the name of a function that
-/// the driver lacks, and what `check` (errors.hpp) throws if libcudart fails.
+/// the driver lacks. Throws like `check` (errors.hpp) if libcudart fails.
 driver find_driver(const cudart& cuda);
 
 }  // namespace outback::cuda

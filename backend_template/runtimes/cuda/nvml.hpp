@@ -47,7 +47,7 @@ struct nvml_process {
 };
 static_assert(sizeof(nvml_process) == 24);
 
-// NVML_DEVICE_UUID_V2_BUFFER_SIZE, NVML_TEMPERATURE_GPU and NVML_CLOCK_SM.
+// The values of NVML_DEVICE_UUID_V2_BUFFER_SIZE, NVML_TEMPERATURE_GPU and NVML_CLOCK_SM.
 constexpr unsigned nvml_uuid_size = 96;
 constexpr unsigned nvml_sensor_gpu = 0;
 constexpr unsigned nvml_clock_sm = 1;

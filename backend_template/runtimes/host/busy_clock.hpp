@@ -31,9 +31,9 @@ class busy_clock {
   std::chrono::nanoseconds total() const;
 
   /// Returns the processor time since the last call in percent of the time that passed, from 0 to
-  /// 100; the first call counts from when the clock was made. A waiting thread counts as idle.
-  /// Several busy threads still give 100. Calls within a millisecond return the same value, since
-  /// shorter intervals mean nothing.
+  /// 100; the first call counts from the construction of the clock. A waiting thread counts as
+  /// idle. Several busy threads still give 100. Calls within a millisecond return the same value,
+  /// since shorter intervals mean nothing.
   int64_t percent();
 
  private:

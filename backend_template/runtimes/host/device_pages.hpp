@@ -82,7 +82,7 @@ class spare_pages {
   std::mutex mutex_;
   std::multimap<std::size_t, std::unique_ptr<device_pages>> spare_;  // by the size in bytes
   std::size_t bytes_ = 0;                                            // the total size of spare_
-  uint32_t forks_ = 0;  // fork_count() when spare_ was last looked at
+  uint32_t forks_ = 0;  // fork_count() at the last use of spare_
 };
 
 }  // namespace outback::host

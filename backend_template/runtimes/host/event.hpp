@@ -59,7 +59,7 @@ class mark {
   const std::unique_ptr<const capture::place> place_;
 };
 
-/// What an outback_event points to. May be used from any thread.
+/// An outback_event points to this. May be used from any thread.
 ///
 /// After a recording in a capture the event stands for a place in that capture. Then only streams
 /// of the capture may wait for the event; `query`, `sync` and `elapsed` throw

@@ -11,8 +11,8 @@
 
 namespace outback::host {
 
-/// What an outback_graph points to. May be used from any thread. It may be destroyed while launches
-/// are pending, because each launch shares the work.
+/// An outback_graph points to this. May be used from any thread. A graph may be destroyed while
+/// launches are pending, because each launch shares the work.
 class graph {
  public:
   /// With `seed` 0 every launch runs the work in the order in which it was enqueued. With any other
@@ -25,9 +25,10 @@ class graph {
   void instantiate();
 
   /// Enqueues all the work as one piece of work on `where`, to run after the graph's earlier
-  /// launches. Throws outback::invalid_argument if the graph was not instantiated or `where` is in
-  /// a capture (which breaks), and outback::runtime_error like `stream::enqueue` or if the parent
-  /// process of a fork has a pending launch. The caller does not wait.
+  /// launches. Throws outback::invalid_argument if the graph was not instantiated. If `where` is in
+  /// a capture, breaks the capture and throws outback::invalid_argument. Throws
+  /// outback::runtime_error like `stream::enqueue`, and in a forked child if a launch of the parent
+  /// is pending. The caller does not wait.
   void launch(stream& where);
 
  private:

@@ -35,12 +35,12 @@ struct host_options {
   // decides delays and orders, but the system's scheduler still affects a run: run a test with
   // several seeds.
   uint64_t adversarial = 0;
-  // A number, or 0 for off: that piece of enqueued work, counted from 1 over all streams of the
-  // runtime, fails when it runs. Copies, fills, kernels, callbacks and launches of graphs count, in
-  // the order in which they are enqueued; work that is recorded in a capture does not. A copy or a
-  // fill that fails writes nothing. The slot that enqueued the work has already returned, so a
-  // later call reports the failure, once: the next sync or query of the stream or of an event that
-  // was recorded after the work, or the next device_sync.
+  // The number of the piece of enqueued work that fails when it runs, counted from 1 over all
+  // streams of the runtime; 0 for off. The count includes copies, fills, kernels, callbacks and
+  // launches of graphs, in the order in which they are enqueued, but not work that is recorded in a
+  // capture. A copy or a fill that fails writes nothing. The slot that enqueued the work has
+  // already returned, so a later call reports the failure, once: the next sync or query of the
+  // stream or of an event that was recorded after the work, or the next device_sync.
   uint64_t fail_work = 0;
 };
 

@@ -18,9 +18,9 @@
 //              Callers may compare them, and may pass a stream's handle to native.wrap_stream.
 //   Peers      Every device can access every other device at any time, so `enable` has nothing to
 //              do. With protected memory no device can access another.
-//   Addresses  With host_options::addresses_host, a pointer that is passed as a device's may be any
-//              memory, and the device index only chooses the stream. Without it, the range must lie
-//              in one allocation of that device.
+//   Addresses  With host_options::addresses_host, slots accept any memory as device memory, and the
+//              device index only chooses the stream. Otherwise the range must lie in one allocation
+//              of that device.
 //   Fork       A child may use the devices if no work of the parent had reached a stream's thread.
 //              If work had reached a stream's thread, that stream throws outback::runtime_error in
 //              the child instead of hanging, and the child may exit. Device memory that the child

@@ -31,7 +31,7 @@ struct device_facts {
   uint32_t ordinal = 0;              // of the queue group for computing
   uint32_t queues = 1;               // in that group
   std::size_t longest_pattern = 1;   // bytes of a fill's pattern; a power of two
-  uint64_t largest_plain_alloc = 0;  // bytes; above, an allocation needs relaxed limits
+  uint64_t largest_plain_alloc = 0;  // bytes; larger allocations need relaxed limits
 };
 
 /// `outback_stream` points to this: a handle of a queue, which several streams may share.

@@ -22,9 +22,9 @@
 //   Fills      The driver fills with the patterns that it supports. For longer patterns
 //              fill_pattern.hpp writes the pattern once and doubles the filled part with copies. No
 //              fill waits for the device.
-//   Pinned     Pinned memory comes from zeMemAllocHost. Other memory cannot be pinned: the API had
-//              no call for it before it got external memory, so the group host_registration is
-//              missing.
+//   Pinned     Pinned memory comes from zeMemAllocHost. Other memory cannot be pinned, because API
+//              versions before external memory have no call for it. So the group host_registration
+//              is missing.
 //   Memory     The runtime gives a process no more memory than the device has, because a driver may
 //              oversubscribe its devices and never report that memory is short. `memory_usage`
 //              comes from Sysman, if there is Sysman.

@@ -13,8 +13,8 @@ namespace outback::level_zero {
 
 /// Throws outback::device_lost, or outback::runtime_error with another status, for `result`, which
 /// `call` returned. The status is OUTBACK_OUT_OF_MEMORY if memory of the device or host is short,
-/// and for a size that the driver cannot serve. The text is "<call>: ZE_RESULT_ERROR_DEVICE_LOST
-/// (0x70000001)", or has just the number of a result without a known name.
+/// and for a size that the driver cannot serve. The text is for example "<call>:
+/// ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)"; if the result has no known name, only the number.
 [[noreturn]] void throw_result(ze_result_t result, const char* call);
 
 /// Throws like `throw_result` unless `result` is a success. `call` is the name of the driver's

@@ -10,15 +10,15 @@
 
 namespace outback::detail {
 
-// Whether a member that returns T can serve where Want is wanted. Usually T may be anything that
-// converts to Want. But a bool must be a bool exactly: a member that returns a driver's status
-// code, in which 0 means success, would otherwise convert to the opposite of "done". If Want is
-// void the result does not matter.
+// Whether a member may return T if the list of slots declares the result Want. Usually T may be any
+// type that converts to Want. But a bool must be a bool exactly: a member that returns a driver's
+// status code, in which 0 means success, would otherwise convert to the opposite of "done". If Want
+// is void the result does not matter.
 template <class T, class Want>
 concept gives = std::is_void_v<Want> || (std::same_as<Want, bool> && std::same_as<T, bool>) ||
                 (!std::same_as<Want, bool> && std::convertible_to<T, Want>);
 
-// Stands for an argument of type T when we ask whether a member can be called. It converts to the
+// Stands for an argument of type T in the test whether a member can be called. It converts to the
 // types that T converts to, except integers that are too small for some values of T: a member with
 // the parameter `int size` would otherwise be accepted, and would get a truncated size.
 template <class T>

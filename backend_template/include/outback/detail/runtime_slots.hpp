@@ -55,7 +55,7 @@ void check_argument(const char* name, const Arg& arg) {
   }
 }
 
-/// A caller may pass null pointers with zero bytes. The member is called all the same, to check the
+/// A caller may pass null pointers with zero bytes. The member is still called, to check the
 /// devices and the stream.
 template <class Slot, class... Args>
 void check_ranges(Slot, const Args&...) {}

@@ -13,8 +13,8 @@
 //   Sizes      Bytes: a number above 0, which K, M or G (powers of 1024) may follow.
 //   Libraries  The absolute path of a file, or a name without "/" for the dynamic loader. Relative
 //              paths are refused, since the working directory must not decide what is loaded.
-//   Errors     outback::invalid_argument with the variable, its value and what is accepted:
-//              "OUTBACK_VALIDATE=yes: expected 0 or 1".
+//   Errors     The functions throw outback::invalid_argument with the variable, its value and the
+//              accepted values: "OUTBACK_VALIDATE=yes: expected 0 or 1".
 //   Rights     In a program with other rights than its user (setuid, setgid, capabilities) all
 //              variables count as not set: the user must not choose what such a program loads,
 //              where it writes, or how it fails. secure_getenv implements this rule.

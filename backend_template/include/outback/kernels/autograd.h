@@ -27,10 +27,10 @@ namespace outback::kernels {
 /// The same type as torch::autograd::variable_list.
 using variable_list = std::vector<at::Tensor>;
 
-/// A formula uses it to keep values from the forward call for the backward call. Its members are
-/// members of torch::autograd::AutogradContext, and each does the same as there. The class exists
-/// because the header of AutogradContext takes the compiler two seconds. An object is valid only
-/// during the call that gets it.
+/// Keeps a formula's values from the forward call for the backward call. The members have the names
+/// of members of torch::autograd::AutogradContext and do the same. The class exists because the
+/// header of AutogradContext takes the compiler two seconds. An object is valid only during the
+/// call that gets it.
 class autograd_context {
  public:
   /// Borrows `context`. Only Outback makes these objects.
@@ -192,7 +192,7 @@ struct autograd_kernel<Formula, function, Result(Arguments...)> {
 /// header (torch/csrc/autograd/custom_function.h).
 ///
 /// A call first runs the kernel below autograd: the device's kernel, the Meta kernel, or whichever
-/// kernel is next. Then `setup_context` saves what the derivative needs, as in
+/// kernel is next. Then `setup_context` saves the values that the derivative needs, as in
 /// torch.library.register_autograd: `setup_context` gets the arguments and the result, which is a
 /// tuple if the operator has several results. `backward` gets a gradient for every result and
 /// returns a gradient for every argument, and for every tensor in a list. For an argument that is
@@ -200,8 +200,7 @@ struct autograd_kernel<Formula, function, Result(Arguments...)> {
 /// it returns another number of gradients, the backward pass throws c10::Error.
 ///
 /// If `backward` calls differentiable operators only, it is differentiable itself. Both functions
-/// run with grad mode on or off as the caller has it, perhaps on a thread of PyTorch's autograd
-/// engine, and may throw.
+/// run in the caller's grad mode, perhaps on a thread of PyTorch's autograd engine, and may throw.
 ///
 /// The kernel works under torch.func.grad, vjp and vmap and under torch.compile. It does not work
 /// for operators that write to their arguments, nor in forward-mode autograd, which PyTorch does

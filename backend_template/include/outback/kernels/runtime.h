@@ -12,7 +12,7 @@ namespace outback::kernels {
 /// from any thread.
 ///
 /// Throws c10::Error if no backend is registered, or if these kernels and the backend were compiled
-/// with Outbacks whose interfaces for kernels differ.
+/// with versions of Outback that have different interfaces for kernels.
 const outback_runtime& runtime();
 
 /// Throws if `status` is not OUTBACK_OK; the text has `slot`, the name of the slot that returned

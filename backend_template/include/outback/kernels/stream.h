@@ -15,7 +15,7 @@ namespace outback::kernels {
 /// former device.
 ///
 ///   kernel_stream stream(out.device());
-///   acme_launch(stream.handle(), ...);  // returns before it is done
+///   acme_launch(stream.handle(), ...);  // returns before the work is done
 ///
 /// The destructor reports to Outback that the stream has work. From then on, copies to the CPU and
 /// operators that run the CPU's kernels in place wait for that work. Use the object on the thread
@@ -26,7 +26,7 @@ class kernel_stream {
   /// c10::Error for a device of another type, and if no backend is registered.
   explicit kernel_stream(c10::Device device);
   /// Calls `mark_launched`, unless `wait` was called and `handle` was not called afterwards.
-  /// Restores the current device. Does not wait for the work.
+  /// Restores the former current device. Does not wait for the work.
   ~kernel_stream();
   kernel_stream(const kernel_stream&) = delete;
   kernel_stream& operator=(const kernel_stream&) = delete;
@@ -54,7 +54,7 @@ class kernel_stream {
   c10::Stream stream_;
   outback_stream handle_;
   c10::DeviceIndex device_before_;
-  bool has_work_ = true;  // there may be work that no wait() has waited for
+  bool has_work_ = true;  // there may be work after the last wait()
 };
 
 }  // namespace outback::kernels
