@@ -46,7 +46,7 @@ struct stream_options {
 /// The threads that may run a piece of work.
 enum class runner : uint8_t {
   its_thread,    // the stream's thread alone
-  a_waiter_too,  // also a thread that waits for the stream, so that no thread wakes up
+  a_waiter_too,  // also a thread that waits for the stream, to save a wake-up
 };
 
 /// May be used from any thread; a shared_ptr must own it. Work must not throw: on the stream's

@@ -2,8 +2,8 @@
 // queue.
 //
 // The list keeps order by itself if the driver has the in-order flag; otherwise a barrier follows
-// each command. Appending takes a mutex, because a list is for one thread at a time. Nothing waits
-// for the device with the mutex held.
+// each command. Appending takes a mutex, because a list is for one thread at a time. The queue
+// never holds the mutex while it waits for the device.
 #pragma once
 
 #include <level_zero/ze_api.h>
