@@ -1,4 +1,4 @@
-// Which bytes a tensor covers, and whether two tensors have one in common.
+// Finds the bytes that a tensor covers, and whether two tensors share a byte.
 #pragma once
 
 #include <ATen/core/TensorBase.h>
@@ -8,29 +8,29 @@
 
 namespace outback::core {
 
-/// The bytes of a strided tensor: runs of `run` bytes that lie next to one another, one for each
-/// index into `dims`. A plain value, which does not keep the memory alive.
+/// The bytes of a strided tensor: one run of `run` adjacent bytes for each index into `dims`. A
+/// plain value, which does not keep the memory alive.
 struct footprint {
   struct dim {
-    int64_t size, stride;  // in bytes; more than 1, and more than 0
+    int64_t size, stride;  // `size` is above 1; `stride` is in bytes and above 0
   };
 
-  /// Of a tensor that has a storage. It is empty for a tensor without elements.
+  /// Returns the footprint of a tensor that has a storage. It is empty for a tensor without
+  /// elements.
   static footprint of(const at::TensorBase& tensor);
 
-  uintptr_t begin = 0, end = 0;  // from the first byte to behind the last one
+  uintptr_t begin = 0, end = 0;  // from the first byte to just after the last one
   int64_t run = 0;
-  std::vector<dim> dims;  // the largest stride first; empty if all bytes lie next to one another
+  std::vector<dim> dims;  // the largest stride first; empty if all bytes are adjacent
 
   bool is_empty() const { return begin == end; }
   int64_t runs() const;
-  /// Returns true if each byte of `other` is in this one's range, and this one has no gaps.
+  /// Returns true if this footprint has no gaps and its range contains all bytes of `other`.
   bool covers(const footprint& other) const;
 };
 
-/// Returns true if the two have a byte in common: the halves of a matrix, cut through its columns,
-/// have none. Of two that have very many runs each it says false, since it would have to look at
-/// all.
+/// Returns true if the two share a byte. The left and the right half of a matrix share none, for
+/// example. Returns false if both have very many runs, since comparing them would take too long.
 bool overlap(const footprint& one, const footprint& other);
 
 }  // namespace outback::core

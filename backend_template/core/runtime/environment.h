@@ -11,11 +11,11 @@
 
 namespace outback::core {
 
-/// Calls `read`, a function that reads variables, and returns its result. Throws c10::ValueError
-/// (ValueError) instead of the outback::invalid_argument that `read` throws for a malformed value,
-/// with the same text: "OUTBACK_VALIDATE=yes: expected 0 or 1". Other exceptions pass unchanged.
+/// Calls `read`, a function that reads variables, and returns its result. If `read` throws
+/// outback::invalid_argument for a malformed value, throws c10::ValueError (ValueError) with the
+/// same text, such as "OUTBACK_VALIDATE=yes: expected 0 or 1". Other exceptions pass unchanged.
 ///
-/// Nobody may change the environment meanwhile, as with the C library's function.
+/// As with getenv, no other thread may change the environment during the call.
 template <class Read>
 auto from_environment(Read&& read) {
   try {

@@ -1,6 +1,7 @@
-// core::format: fmt::format whose implementation is compiled once, in format.cpp. Torch ships fmt's
-// headers without its library, and a file that calls fmt::format itself takes the compiler about
-// three seconds longer. The torch half builds the texts of its errors with this function.
+// core::format does what fmt::format does, but its implementation is compiled only once, in
+// format.cpp. Torch ships fmt's headers without its library, so a file that calls fmt::format
+// itself takes about three seconds longer to compile. The torch half builds the texts of its errors
+// with this function.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,19 +1,20 @@
-// The lock of an interpreter, Python's GIL, that a thread may hold when torch calls us.
+// The lock of an interpreter (Python's GIL), which a thread may hold when torch calls this library.
 //
-// torch gives the lock up around most of its operators, but not around all: `y[0] = 5.`,
-// `y[mask] = 5.`, `numpy(force=True)`, storages' `cpu` and `fill_`, and pickling keep it. If such a
-// thread then waits for the device, work on the host that needs the lock, an operator written in
-// Python that a replay runs say, never gets it. So whatever waits gives the lock up first.
+// torch releases the lock around most of its operators, but `y[0] = 5.`, `y[mask] = 5.`,
+// `numpy(force=True)`, storages' `cpu` and `fill_`, and pickling keep it. If such a thread waits
+// for the device, and the device's work includes host work that needs the lock (for example a
+// Python operator in a replay), the two wait for each other for ever. So core releases the lock
+// before each wait.
 #pragma once
 
 #include <atomic>
 
 namespace outback::core {
 
-/// The functions of an interpreter, which live until the process ends.
+/// The functions of an interpreter. They must stay valid until the process ends.
 struct interpreter_lock {
-  /// Gives up the lock, and returns what `restore` needs. Returns null, and does nothing, if the
-  /// calling thread does not hold the lock or the interpreter is ending.
+  /// Releases the lock, and returns the argument for `restore`. If the calling thread does not hold
+  /// the lock, or the interpreter is ending, does nothing and returns null.
   void* (*release)() noexcept;
   void (*restore)(void* released) noexcept;
 };
@@ -22,14 +23,14 @@ namespace detail {
 inline constinit std::atomic<const interpreter_lock*> lock_of_interpreter{nullptr};
 }  // namespace detail
 
-/// Gives core the lock of this process's interpreter. Without it, in a program without Python,
-/// there is none to give up.
+/// Sets the lock of this process's interpreter. A program without Python need not call it: then
+/// core releases no lock.
 inline void set_interpreter_lock(const interpreter_lock& lock) noexcept {
   detail::lock_of_interpreter.store(&lock, std::memory_order_release);
 }
 
-/// While it lives, the calling thread does not hold the interpreter's lock. The code inside must
-/// not use Python. Costs a few nanoseconds if the lock is not held.
+/// While this object lives, the calling thread does not hold the interpreter's lock, so its code
+/// must not use Python. Costs a few nanoseconds if the lock is not held.
 class without_interpreter_lock {
  public:
   without_interpreter_lock() noexcept
@@ -46,8 +47,8 @@ class without_interpreter_lock {
   void* released_;
 };
 
-/// Returns what `slot` returns, a call of a slot that may wait. The slot's error text can be asked
-/// for afterwards.
+/// Calls `slot`, which calls a runtime slot that may wait, without the interpreter's lock, and
+/// returns its result. last_error still returns the slot's error text afterwards.
 template <class Slot>
 auto unlocked(Slot&& slot) {
   const without_interpreter_lock while_it_runs;

@@ -1,5 +1,5 @@
-// Whether each operator waits for its work: OUTBACK_LAUNCH_BLOCKING. Who enqueues work asks it
-// (streams/launches.h), and who makes the text of a failure.
+// OUTBACK_LAUNCH_BLOCKING: whether each operator waits for its work. The code that enqueues work
+// (streams/launches.h) asks it, and the code that makes the text of a failure.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,7 @@
-// Packs our event flags into a c10::EventFlag and unpacks them. c10 keeps one flag for each
-// c10::Event and knows only whether it has timing; OUTBACK_EVENT_BLOCKING and _INTERPROCESS travel
-// in higher bits of the same number. The guard reads them when c10 creates the event.
+// Packs the OUTBACK_EVENT_* flags into a c10::EventFlag, and unpacks them. c10 keeps one flag for
+// each c10::Event, and knows only whether the event has timing; OUTBACK_EVENT_BLOCKING and
+// _INTERPROCESS are in higher bits of the same number. The guard reads them when c10 creates the
+// event.
 #pragma once
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -11,13 +12,14 @@
 
 namespace outback::core {
 
-/// Our flags start at this bit, above the values that c10 gives its own flags.
+/// The other OUTBACK_EVENT_* flags start at this bit, above the values of c10's own flags.
 inline constexpr int own_event_flags_shift = 8;
 
-/// Returns the flag to create a c10::Event with. `flags` are OUTBACK_EVENT_*.
+/// Returns the flag for a new c10::Event. `flags` are OUTBACK_EVENT_*.
 ///
-/// Timing is expressed as c10 does it, BACKEND_DEFAULT with and PYTORCH_DEFAULT without. So an
-/// event that has no other flag equals one that torch.Event made, also in c10's comparisons.
+/// For timing the flag is c10's own: BACKEND_DEFAULT with timing and PYTORCH_DEFAULT without. So an
+/// event without other flags has the same flag as an event from torch.Event, also in c10's
+/// comparisons.
 constexpr c10::EventFlag event_flag_of(uint32_t flags) noexcept {
   const auto c10_flag =
       static_cast<uint32_t>((flags & OUTBACK_EVENT_TIMING) != 0 ? c10::EventFlag::BACKEND_DEFAULT

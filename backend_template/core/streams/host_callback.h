@@ -1,6 +1,5 @@
-// Functions of the host that run in a stream's order, after the work before them.
-// torch.<name>._sleep is one; a vendor's own code may add others. (Graphs enqueue their callbacks
-// in host_program.cpp.)
+// Runs functions of the host in a stream's order, after the earlier work. torch.<name>._sleep is
+// one; a vendor's own code may add others. (Graphs enqueue their callbacks in host_program.cpp.)
 #pragma once
 
 #include <c10/core/Stream.h>
@@ -9,10 +8,10 @@
 
 namespace outback::core {
 
-/// Enqueues `function` on `stream`. It runs once, when the work before it is done, on a thread of
-/// the runtime's; the stream goes on when it has returned. It must not use the device, or wait for
-/// it. An exception that it throws becomes a warning, since nobody could catch it. If the device is
-/// lost before, it never runs.
+/// Enqueues `function` on `stream`. The function runs once, when the earlier work is done, on a
+/// thread of the runtime; the stream goes on after it has returned. It must not use the device or
+/// wait for it. If it throws, the exception becomes a warning, since no caller could catch it. If
+/// the device is lost first, the function never runs.
 ///
 /// If the runtime does not have the group callbacks, this function waits for the stream and runs
 /// `function` on the calling thread. Starts the backend. Throws c10::ValueError (ValueError) for an

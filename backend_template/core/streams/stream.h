@@ -1,17 +1,18 @@
-// Streams as torch numbers them, over the runtime's handles; and `drain`, the wait that a CPU
-// kernel needs before it may touch device memory.
+// Streams with torch's ids, over the runtime's handles, and `drain`, which a CPU kernel must call
+// before it touches device memory.
 //
-// Id 0 is a device's default stream. Ids 1 to 256 are a pool: it is filled on demand, up to 32
-// streams for each priority, which are then given out in turn. Higher ids are external streams,
-// which the driver's own users made. A stream is never destroyed, since a c10::Stream does not own
-// it. If the runtime does not have the group streams, every id is 0 and every call is synchronous.
+// Id 0 is a device's default stream. Ids 1 to 256 are a pool, which is filled on demand, up to 32
+// streams for each priority; these streams are then given out in turn. Higher ids are external
+// streams, which other code made with the driver. A stream is never destroyed, since a c10::Stream
+// does not own its stream. If the runtime does not have the group streams, every id is 0 and every
+// call is synchronous.
 //
-// Core counts the work that it puts on a stream, and knows how much of it is done from the waits
-// and queries that it makes. So "is this stream idle?" costs a few loads and no slot. Code that
-// enqueues work through the runtime calls `mark_busy` afterwards.
+// Core counts the work that it puts on a stream, and learns from its waits and queries how much of
+// the work is done. So the question whether a stream is idle costs a few loads and no slot. Code
+// that enqueues work through the runtime calls `mark_busy` afterwards.
 //
-// On a device with a twin (twin/twin.h) all of this is the twin's: its streams with their ids, its
-// current stream, its waits. Core then counts no work and takes no stream for idle.
+// On a device with a twin (twin/twin.h) these functions use the twin's streams with their ids, the
+// twin's current stream, and its waits. Then core counts no work and treats no stream as idle.
 //
 // All functions are thread-safe. The current stream is a property of the thread and the device.
 #pragma once
@@ -30,19 +31,21 @@ namespace outback::core {
 
 // ---- Which stream
 
-/// Returns the device's default stream. This function and those below that return a stream of a
-/// device take a negative index for the current device, and throw what check_index throws.
+/// Returns the device's default stream. For this function and the functions below that return a
+/// stream of a device, a negative index means the current device; they throw what check_index
+/// throws.
 c10::Stream default_stream(c10::DeviceIndex device);
 
-/// Returns the calling thread's current stream on `device`: the default one until the thread sets
-/// another.
+/// Returns the calling thread's current stream on `device`: the default stream until the thread
+/// sets another one.
 c10::Stream current_stream(c10::DeviceIndex device);
 
 /// Returns the id of `current_stream(device)`. `device` must be a valid index.
 c10::StreamId current_stream_id(c10::DeviceIndex device) noexcept;
 
-/// Makes `stream` the calling thread's current stream on its device, and returns the one before.
-/// The current device stays. Throws c10::Error (RuntimeError) for a stream that does not exist.
+/// Makes `stream` the calling thread's current stream on its device, and returns the previous one.
+/// Does not change the current device. Throws c10::Error (RuntimeError) for a stream that does not
+/// exist.
 c10::Stream exchange_stream(c10::Stream stream);
 
 /// The two streams that `make_current` replaced.
@@ -60,24 +63,25 @@ replaced_streams make_current(const c10::Stream& stream);
 /// to select the device.
 void restore(const replaced_streams& before);
 
-/// Returns a stream of the pool, made now if the pool has room for its priority. Lower is more
-/// urgent; `priority` is clamped to what the device has. Starts the backend. Throws what `check`
-/// throws if the runtime cannot make a stream.
+/// Returns a stream of the pool. Makes a new one if the pool has room for the priority. Lower
+/// numbers are more urgent; `priority` is clamped to the device's range. Starts the backend. Throws
+/// what `check` throws if the runtime cannot make a stream.
 c10::Stream new_stream(c10::DeviceIndex device, int priority);
-/// The same with the most urgent priority, or with priority 0.
+/// Does the same with the most urgent priority if `high_priority`, else with priority 0.
 c10::Stream pool_stream(c10::DeviceIndex device, bool high_priority);
 
-/// Returns the stream for `native`, a stream handle of the driver's: the one of an earlier call, or
-/// a new one. For a new one it calls `wrap`, which sets its argument to the runtime's stream or
-/// throws. Throws c10::Error (RuntimeError) if the device has 1024 such streams already. For
+/// Returns the stream for `native`, a stream handle of the driver: the stream of an earlier call,
+/// or a new one. For a new stream it calls `wrap`, which sets its argument to the runtime's stream
+/// or throws. Throws c10::Error (RuntimeError) if the device has 1024 such streams already. For
 /// native.h.
 c10::Stream external_stream(c10::DeviceIndex device, void* native,
                             const std::function<void(outback_stream*)>& wrap);
 
-/// Returns the runtime's handle to pass to slots: null for a default stream. It lives until the
+/// Returns the runtime's handle for slots: null for a default stream. The handle lives until the
 /// process ends. Throws c10::Error (RuntimeError) for a stream whose id was never given out. On a
-/// device with a twin, the runtime wraps the twin's native stream once (native.wrap_stream), the
-/// default one too; then it throws c10::NotImplementedError if it has no such slot.
+/// device with a twin, the runtime wraps each of the twin's native streams once
+/// (native.wrap_stream), also the default stream; a runtime without this slot makes the call throw
+/// c10::NotImplementedError.
 outback_stream handle_of(const c10::Stream& stream);
 
 // ---- Waiting
@@ -87,60 +91,61 @@ outback_stream handle_of(const c10::Stream& stream);
 void mark_busy(const c10::Stream& stream);
 
 /// Waits until the calling thread's current stream on `device`, a valid index, is idle. Costs a few
-/// loads if it is. A CPU kernel that runs in place needs this wait before it reads or writes.
+/// loads for an idle stream. A CPU kernel that runs in place needs this wait before it reads or
+/// writes.
 ///
-/// This function and the three below throw what `check` throws, and what work on the host has
-/// reported (host_failure.h). They throw c10::Error (RuntimeError) for a stream that is capturing,
-/// or a device that has such a stream, and break that capture.
+/// This function and the three below throw what `check` throws, and the kept failures of host work
+/// (host_failure.h). For a stream that is capturing, or a device that has such a stream, they throw
+/// c10::Error (RuntimeError) and break the capture.
 void drain(c10::DeviceIndex device);
 
 /// Returns true if the stream's work is done. Does not wait. Asks the runtime.
 bool query_stream(const c10::Stream& stream);
 /// Waits for the stream's work.
 void synchronize_stream(const c10::Stream& stream);
-/// Waits for the work of all streams of the device, those included that torch does not know. A
+/// Waits for the work of all streams of the device, also of streams that torch does not know. A
 /// negative index means the current device.
 void synchronize_device(c10::DeviceIndex device);
 
-/// Throws what `drain` throws for a capture, which it breaks off, and does not wait. For work that
-/// would be in vain, since a `drain` follows it.
+/// Throws what `drain` throws for a capture, and breaks the capture, but does not wait. Call it
+/// before work that would be useless because a later `drain` would throw.
 void refuse_wait_in_capture(c10::DeviceIndex device);
 
 /// Returns true if the work of all streams of `device` that torch knows is done. Does not wait.
 /// Asks the runtime for one stream after another. Throws what `query_stream` throws.
 bool query_device(c10::DeviceIndex device);
 
-/// Returns the streams of `device` that torch has. Not for a device with a twin.
+/// Returns the streams of `device` that torch has. Do not call it for a device with a twin.
 std::vector<known_stream> known_streams(c10::DeviceIndex device);
 
-/// Returns true if all work that core put on the stream is known to be done. Asks nobody, so it may
-/// return false for a stream that has just finished. Always false for an external stream and for
-/// one that is in a capture, and true for one that does not exist.
+/// Returns true if all work that core put on the stream is known to be done. Does not ask the
+/// runtime, so it may return false for a stream that has just finished. Returns false for every
+/// external stream and every stream in a capture, and true for a stream that does not exist.
 bool is_idle(const c10::Stream& stream) noexcept;
 
-/// The same, but asks the runtime where core does not know. So it is false only if work is left,
-/// for an external stream, on a device with a twin, and while a stream of the device is captured,
-/// by whomever. For a choice between two ways, of which the one for a busy stream costs more than
-/// the question. Leaves what work on the host has reported (host_failure.h) to the next wait.
-/// Throws what `check` and `capture_status` throw.
+/// Does the same, but asks the runtime if core does not know. So it returns false only if work is
+/// left, for an external stream, on a device with a twin, and while any capture is on the device.
+/// Use it to choose between two ways if the way for a busy stream costs more than the query. Keeps
+/// failures of host work (host_failure.h) for the next wait. Throws what `check` and
+/// `capture_status` throw.
 bool is_done(const c10::Stream& stream);
 
-/// Returns what the runtime says of the stream, an OUTBACK_CAPTURE_*, also of a capture that torch
-/// knows nothing of. Returns OUTBACK_CAPTURE_NONE if the runtime does not have the group graphs,
-/// and before the backend has started. Throws what `check` throws, and what `blame` throws for a
-/// value that does not exist.
+/// Returns the runtime's capture status of the stream, an OUTBACK_CAPTURE_*, which also covers
+/// captures that torch does not know. Returns OUTBACK_CAPTURE_NONE if the runtime does not have the
+/// group graphs, and before the backend has started. Throws what `check` throws, and what `blame`
+/// throws for an undefined value.
 outback_capture capture_status(const c10::Stream& stream);
 
 // ---- Priorities
 
 /// Returns the least and the greatest priority of the device's streams, as
 /// torch.cuda.Stream.priority_range does. Lower numbers are more urgent: least >= 0 >= greatest.
-/// {0, 0} without the group streams. Asks the runtime once a device, and keeps at most eight
-/// priorities: the most urgent ones that still have 0 among them.
+/// Returns {0, 0} without the group streams. Asks the runtime once per device, and keeps at most
+/// eight priorities: the most urgent range that includes 0.
 std::pair<int, int> priority_range(c10::DeviceIndex device);
 
-/// Returns the priority that the stream was made with, after clamping. 0 for default and external
-/// streams, and for those of a twin: c10 has no question for it.
+/// Returns the priority with which the stream was made, after clamping. Returns 0 for default and
+/// external streams, and for streams of a twin, since c10 has no query for their priority.
 int priority_of(const c10::Stream& stream);
 
 }  // namespace outback::core

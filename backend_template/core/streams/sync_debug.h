@@ -17,8 +17,8 @@ enum class sync_debug_mode : uint8_t { off = 0, warn = 1, error = 2 };
 namespace detail {
 // Relaxed loads and stores: a thread may see a new mode a moment later.
 inline constinit std::atomic<sync_debug_mode> sync_debug_mode_now{sync_debug_mode::off};
-// The slow path of `note_synchronizing`, for the mode that it has read, `warn` or `error`. Another
-// thread may have set another one since.
+// The slow path of `note_synchronizing`. `mode` is the mode that it has read, `warn` or `error`;
+// another thread may have set another mode since.
 void report_synchronizing(sync_debug_mode mode);
 }  // namespace detail
 
@@ -30,8 +30,8 @@ inline sync_debug_mode get_sync_debug_mode() noexcept {
   return detail::sync_debug_mode_now.load(std::memory_order_relaxed);
 }
 
-/// Warns, or throws c10::Error (RuntimeError), if the mode says so. Call it before the host waits
-/// for a stream's work. Costs one load in the mode `off`.
+/// Warns in the mode `warn`, and throws c10::Error (RuntimeError) in the mode `error`. Call it
+/// before the host waits for a stream's work. Costs one load in the mode `off`.
 inline void note_synchronizing() {
   const sync_debug_mode mode = get_sync_debug_mode();
   if (C10_UNLIKELY(mode != sync_debug_mode::off)) detail::report_synchronizing(mode);

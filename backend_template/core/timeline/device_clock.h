@@ -1,4 +1,4 @@
-// The times of a device's events on the host's clock.
+// Converts the times of a device's events to the host's clock.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -11,41 +11,45 @@
 
 namespace outback::core {
 
-/// Returns the host's clock: nanoseconds since the epoch, as torch's profiler has its times.
+/// Returns the host's clock: nanoseconds since the epoch, as in torch's profiler.
 int64_t host_now() noexcept;
 
-/// Returns how many nanoseconds of the host's clock one of the device's is, by the time between two
-/// looks at both. 1 where they are too near, or the answer too far from that.
+/// Returns the length of one nanosecond of the device's clock in nanoseconds of the host's clock.
+/// The arguments are the times between two readings of both clocks, in nanoseconds. Returns 1 if
+/// the readings are too close, or if the result would be too far from 1.
 double rate_between(int64_t on_host, int64_t on_device) noexcept;
 
-/// Returns an event with timing on `device`, or null if the runtime has none to give.
+/// Returns a new event with timing on `device`, or null if the runtime cannot make one.
 outback_event make_timed_event(c10::DeviceIndex device) noexcept;
 void destroy_timed_event(c10::DeviceIndex device, outback_event made) noexcept;
 
-/// The nanoseconds from one complete event to another, if the runtime tells.
+/// Returns the nanoseconds from one complete event to another, or std::nullopt if the runtime
+/// cannot tell.
 std::optional<int64_t> elapsed_between(outback_event from, outback_event to) noexcept;
 
-/// Two moments that both clocks are known of: the first event of a profile on the device, and one
-/// at its end. A moment is known as well as an event on an idle stream is quick: it is recorded and
-/// asked for a few times, and the quickest try counts. Between the two the clocks may drift apart.
+/// Reads both clocks at two moments: at the first event of a profile on the device, and at the
+/// profile's end. Between the two moments the clocks may drift apart. For each reading it records
+/// an event on an idle stream and waits for it, a few times, and takes the quickest try, which is
+/// the most exact.
 class device_clock {
  public:
-  /// Looks at both clocks for the first time, once: later calls do nothing, and do not wait for the
-  /// first. Makes a stream, so that work of the program is not waited for.
+  /// Reads both clocks for the first time. Only the first call does so: later calls do nothing, and
+  /// do not wait for the first. Makes a stream of its own, so that it need not wait for the
+  /// program's work.
   void start(c10::DeviceIndex device) noexcept;
   /// Returns true once `start` has succeeded.
   bool is_started() const noexcept { return state_.load(std::memory_order_acquire) == known; }
 
-  /// Looks at both clocks again. Needs `is_started`, as all below.
+  /// Reads both clocks again. This function and those below need `is_started`.
   void finish(c10::DeviceIndex device) noexcept;
   /// Returns the nanoseconds from the first moment to a complete event, on the device's clock.
   std::optional<int64_t> since_start(outback_event event) const noexcept;
-  /// Returns the time of `since_start` on the host's clock. After `finish`.
+  /// Converts a result of `since_start` to the host's clock. Call it after `finish`.
   int64_t on_host(int64_t since_start) const noexcept;
 
-  /// Gives back the event and the stream, and begins anew.
+  /// Destroys the event and the stream; then `start` may be called again.
   void reset(c10::DeviceIndex device) noexcept;
-  /// The same without a slot: they are leaked.
+  /// Does the same but calls no slot: leaks the event and the stream.
   void forget() noexcept;
 
  private:
@@ -57,7 +61,7 @@ class device_clock {
   outback_stream stream_ = nullptr;
   outback_event first_ = nullptr;
   int64_t first_host_ = 0;
-  double rate_ = 1;  // nanoseconds of the host's for one of the device's
+  double rate_ = 1;  // host nanoseconds per device nanosecond
 };
 
 }  // namespace outback::core

@@ -1,4 +1,4 @@
-// Which operator of torch each thread is in while a profile records.
+// Tracks the current operator of torch in each thread while a profile records.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -13,10 +13,10 @@ struct operator_place {
   uint64_t in_range = 0;     // the innermost range; 0: none
 };
 
-/// Returns where the calling thread is.
+/// Returns the calling thread's current operator and range.
 operator_place place_here(uint64_t profile) noexcept;
 
-/// Returns the calling thread's number, as the system counts it.
+/// Returns the system's id of the calling thread.
 int32_t thread_here() noexcept;
 
 }  // namespace outback::core

@@ -1,13 +1,13 @@
-// Whose kernels compute in a device's memory, and a device's twin.
+// Tells whose kernels compute in a device's memory, and finds a device's twin.
 //
 // A runtime says with `kernels_of` (outback_device_info) whose kernels can use its memory in place.
-// If they are the CPU's, the CPU's kernels run on the tensors as they are. If they are those of
-// another device type of PyTorch's, such as CUDA, and this torch has them, then the device has a
-// *twin*: PyTorch's own device for the same hardware, cuda:0 for acme:0 say. Its kernels, streams,
-// events, memory and random numbers are taken as they are, so that both share one of each. All that
-// is asked of a twin goes through c10's interfaces: nothing links a library of CUDA's.
+// If the CPU's kernels can, they run directly on the device's tensors. If the kernels of another
+// device type of PyTorch can, such as CUDA, and this torch has them, then the device has a *twin*:
+// PyTorch's own device for the same hardware, for example cuda:0 for acme:0. Outback uses the
+// twin's kernels, streams, events, memory and random numbers, so the two devices share them. All
+// calls to a twin go through c10's interfaces, so no library of CUDA is linked.
 //
-// All functions are thread-safe. Those without `noexcept` start the backend, and throw what
+// All functions are thread-safe. The functions without `noexcept` start the backend, and throw what
 // device_info throws.
 #pragma once
 
@@ -27,8 +27,8 @@
 namespace outback::core {
 
 namespace detail {
-// What is known of one device. `unknown` until somebody asks; then the type and the index of the
-// device whose kernels run in place, or `nobodys`.
+// The device whose kernels run in place on one device, as its type and index; `nobodys` if there is
+// no such device. `unknown` before the first query.
 struct kernel_home {
   static constexpr int32_t unknown = -1;
   static constexpr int32_t nobodys = -2;
@@ -55,21 +55,21 @@ inline std::optional<c10::Device> twin_in(int32_t home) {
 }  // namespace detail
 
 /// Returns true if the CPU's kernels run on the tensors of the device in place. `index` is valid,
-/// or negative for the current device: a subclass may be on a device without an index. Costs two
-/// loads.
+/// or negative for the current device, since a tensor subclass may be on a device without an index.
+/// Costs two loads.
 inline bool runs_cpu_kernels(c10::DeviceIndex index) {
   return detail::kernel_home_of(index) == detail::kernel_home::cpus;
 }
 
-/// Returns the twin of the device, or nothing if it has none. `index` is as for `runs_cpu_kernels`.
-/// Costs two loads.
+/// Returns the twin of the device, or std::nullopt. `index` is as for `runs_cpu_kernels`. Costs two
+/// loads.
 inline std::optional<c10::Device> twin_of(c10::DeviceIndex index) {
   return detail::twin_in(detail::kernel_home_of(index));
 }
 
-/// Does what `twin_of` does once the backend has started. Before, it answers nothing and starts
-/// nothing; in a forked child it answers what the parent knew. For the state of a thread, which may
-/// be asked at any time.
+/// Does what `twin_of` does once the backend has started. Before, it returns std::nullopt and
+/// starts nothing. In a forked child it returns what the parent knew. For queries of a thread's
+/// state, which are allowed at any time.
 inline std::optional<c10::Device> started_twin_of(c10::DeviceIndex index) {
   const int32_t known = detail::kernel_homes[index].value.load(std::memory_order_acquire);
   if (C10_UNLIKELY(known == detail::kernel_home::unknown)) {
@@ -78,33 +78,34 @@ inline std::optional<c10::Device> started_twin_of(c10::DeviceIndex index) {
   return detail::twin_in(known);
 }
 
-/// Returns true if the device is known to have none. Asks nobody.
+/// Returns true if the device is known to have no twin. Does not ask the runtime.
 inline bool is_known_to_have_no_twin(c10::DeviceIndex index) noexcept {
   const int32_t known = detail::kernel_homes[index].value.load(std::memory_order_acquire);
   return known != detail::kernel_home::unknown && known <= detail::kernel_home::cpus;
 }
 
-/// Returns true if the device is known to have a twin. Asks nobody.
+/// Returns true if the device is known to have a twin. Does not ask the runtime.
 inline bool is_known_to_have_twin(c10::DeviceIndex index) noexcept {
   return detail::kernel_homes[index].value.load(std::memory_order_acquire) >
          detail::kernel_home::cpus;
 }
 
-/// Returns true if this torch has kernels of another device type than the CPU that a device of ours
-/// could share. Asks no device.
+/// Returns true if this torch has the kernels of a device type, other than the CPU, that could be
+/// the type of a twin. Asks no device.
 bool may_have_twins();
 
-/// Returns the device type of the twins if this process has looked at a device that has one. Asks
-/// nobody.
+/// Returns the device type of the twins, if this process has found a device with a twin already.
+/// Does not ask the runtime.
 std::optional<c10::DeviceType> known_twin_type() noexcept;
 
-/// Returns the device of ours whose twin is `twin`, or nothing. Looks at all devices of ours.
+/// Returns the device of this backend whose twin is `twin`, or std::nullopt. Looks at all devices
+/// of this backend.
 std::optional<c10::Device> device_of_twin(c10::Device twin);
 
-/// Returns the guard of twins of this type: streams, events and the current device.
+/// Returns the device guard for `twin`'s type, for its streams, events and current device.
 const c10::impl::DeviceGuardImplInterface& guard_of(c10::Device twin);
 
-/// Returns the same stream as a stream of the other device: both have the same ids.
+/// Returns `stream` as a stream of `device`. Streams of a device and of its twin have the same ids.
 inline c10::Stream stream_of(const c10::Stream& stream, c10::Device device) noexcept {
   return c10::Stream(c10::Stream::UNSAFE, device, stream.id());
 }

@@ -1,4 +1,4 @@
-// Which of PyTorch's own devices is the hardware of a device of ours.
+// Finds PyTorch's own device for the hardware of a device of this backend.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -9,13 +9,13 @@
 
 namespace outback::core {
 
-/// Returns the index of the device of PyTorch's `type` that is the same hardware as ours, which has
-/// the properties `info` and the index `index`. Nothing if PyTorch does not have it: a variable
-/// such as CUDA_VISIBLE_DEVICES may hide it. PyTorch's device type must have started.
+/// Returns the index of PyTorch's device of type `type` for the same hardware as this backend's
+/// device `index`, whose properties are `info`. Returns std::nullopt if PyTorch does not have the
+/// device: a variable such as CUDA_VISIBLE_DEVICES may hide it. PyTorch's device type must have
+/// started.
 ///
-/// CUDA's devices are compared by their UUIDs, which CUDA's driver tells, since a runtime may count
-/// its devices in another order. Where ours has none, and for all other types, the index is
-/// the same.
+/// Compares CUDA devices by the UUIDs from CUDA's driver, since a runtime may count its devices in
+/// another order. If `info` has no UUID, and for all other types, returns the same index.
 std::optional<c10::DeviceIndex> twin_index(c10::DeviceType type, const outback_device_info& info,
                                            c10::DeviceIndex index);
 
