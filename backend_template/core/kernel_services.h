@@ -52,7 +52,7 @@ class kernel_services {
   virtual c10::Allocator& device_allocator() const = 0;
 
  protected:
-  // Protected, since nobody deletes the object through this type.
+  // Protected, since no code may delete the object through this type.
   ~kernel_services() = default;
 };
 

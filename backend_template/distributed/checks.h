@@ -17,8 +17,8 @@ namespace outback::distributed {
 /// `bound`, to which the group is bound.
 c10::Device checked_device(const collective& wanted, std::optional<c10::Device> bound);
 
-/// Refuses tensors with the wrong memory layout for the operation, tensors whose sizes or dtypes do
-/// not match, and ranks that the group does not have, since a transport would wait for such a rank.
+/// Refuses tensors whose memory layout, sizes or dtypes do not fit the operation, and ranks that
+/// the group does not have, for which a transport would wait.
 void check(const collective& wanted);
 
 /// Refuses a tensor whose memory the group cannot send as it is: sparse, quantized, nested, or not

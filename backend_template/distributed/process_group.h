@@ -15,7 +15,8 @@ namespace outback::distributed {
 /// The name under which torch.distributed knows the group.
 inline constexpr const char* group_kind = "outback";
 
-/// The options of a group: torch's own, as a type that Python can tell from those of other groups.
+/// The options of a group: torch's own options in a separate type, which Python can distinguish
+/// from other groups' options.
 struct group_options final : c10d::Backend::Options {
   explicit group_options(std::chrono::milliseconds timeout) : Options(group_kind, timeout) {}
 #if OUTBACK_TORCH_AT_LEAST(2, 14)

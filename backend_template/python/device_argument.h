@@ -18,8 +18,8 @@ namespace outback::python {
 ///
 /// Throws c10::TypeError for an object of another type, c10::ValueError for a device of another
 /// kind and c10::AcceleratorError for an index that does not exist (Python: TypeError, ValueError,
-/// torch.AcceleratorError); each says what was expected. `rules` say whether None and a device
-/// without an index are allowed.
+/// torch.AcceleratorError); the text says which values are allowed. `rules` say whether None and a
+/// device without an index are allowed.
 c10::DeviceIndex device_argument(pybind11::handle device, device_rules rules = {});
 
 /// Does the same for functions in which a negative int means "change nothing", as in some functions

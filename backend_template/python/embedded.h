@@ -1,6 +1,6 @@
-// The package of the Python sources that are embedded in this library, module/_outback/. They have
-// the code that only deals with torch's Python. Call both functions with the GIL held; they throw
-// errors of Python as pybind11::error_already_set.
+// The package of the Python sources that are embedded in this library, module/_outback/. Code that
+// only calls torch's Python functions is written there. Call both functions with the GIL held; they
+// throw errors of Python as pybind11::error_already_set.
 #pragma once
 
 #include <pybind11/pybind11.h>

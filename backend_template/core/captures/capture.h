@@ -50,7 +50,7 @@ class capture {
     std::function<void(c10::DeviceIndex)> hold_pool = nullptr;
     /// The pool's memory does not go back to the runtime while this pointer has an owner.
     std::shared_ptr<void> pool_owner = nullptr;
-    /// Holds the pinned memory that captured copies use. If null, nobody holds that memory.
+    /// Holds the pinned memory that captured copies use. If null, no object holds that memory.
     std::shared_ptr<held_host_memory> host_memory = nullptr;
   };
   explicit capture(properties of) : of_(std::move(of)) {}
@@ -96,9 +96,9 @@ class capture {
 };
 
 namespace detail {
-// For one device: how many of its streams are in a capture now, and how often a stream entered a
-// capture. Only capture.cpp writes the two counts. It derives `now` from its list of such streams,
-// and adds one while it does deferred work.
+// For one device: the number of its streams that are in a capture now, and the number of times that
+// a stream entered a capture. Only capture.cpp writes the two counts. It derives `now` from its
+// list of such streams, and adds one while it does deferred work.
 struct captured_streams {
   std::atomic<uint64_t> now{0};
   std::atomic<uint64_t> ever{0};
@@ -121,7 +121,7 @@ inline uint64_t captures_so_far(c10::DeviceIndex device) noexcept {
   return detail::captured[static_cast<size_t>(device)].ever.load(std::memory_order_acquire);
 }
 
-/// Returns the capture that the stream is in, or null.
+/// Returns the capture of the stream, or null.
 std::shared_ptr<capture> capture_of(const c10::Stream& stream);
 /// Returns one of the captures that have a stream of the device, or null.
 std::shared_ptr<capture> capture_on(c10::DeviceIndex device);

@@ -1,5 +1,5 @@
-// Devices: how many this process has, which one is current in the calling thread, and what each can
-// do.
+// The devices of this process: their number, the calling thread's current device, and the
+// properties of each device.
 //
 // Every slot takes an explicit device, so only this file keeps the current device of each thread.
 // Almost every file of the torch half includes this header.
@@ -23,10 +23,10 @@ namespace outback::core {
 /// The device type that torch reserves for one backend from outside its tree.
 inline constexpr c10::DeviceType device_type = c10::DeviceType::PrivateUse1;
 
-/// How many indices a c10::DeviceIndex, a signed byte, has: 0 to 127. Tables that are indexed by
+/// The number of indices in a c10::DeviceIndex, a signed byte: 0 to 127. Tables that are indexed by
 /// device have this size.
 inline constexpr int max_devices = 128;
-/// How many devices a process may have: their number has to fit a c10::DeviceIndex too.
+/// The largest number of devices in a process: their number must fit a c10::DeviceIndex too.
 inline constexpr int most_devices = 127;
 
 namespace detail {
@@ -59,7 +59,7 @@ void select_owed_device();
 [[noreturn]] void refuse_number(int64_t index);
 }  // namespace detail
 
-/// Returns the number of devices. Starts no driver that the runtime does not need for counting, and
+/// Returns the number of devices. Starts a driver only if the runtime cannot count without one, and
 /// is safe before a fork.
 ///
 /// Returns 0 if the runtime cannot count; returns 0 with a warning if its number is impossible.

@@ -12,8 +12,8 @@
 namespace outback::core {
 
 /// Returns the index in the text `device`: the number in "<name>:<index>", the current device for
-/// "<name>", and -1 for "cpu" and "cpu:0" if `rules.allow_cpu`. As torch.device does, it takes
-/// "privateuseone" in place of the name, and no sign or leading zero in the number.
+/// "<name>", and -1 for "cpu" and "cpu:0" if `rules.allow_cpu`. Like torch.device, it accepts
+/// "privateuseone" instead of the name, and refuses a sign or a leading zero in the number.
 ///
 /// Does not compare the number with the number of devices. Throws c10::ValueError (ValueError) for
 /// any other text, and for a name without an index unless `rules.optional`; and

@@ -1,5 +1,6 @@
-// Which dtypes tensors of this backend may have, and which ones autocast may cast to. Registration
-// sets both from backend_options; operators, the guard and the device module read them.
+// The dtypes that tensors of this backend may have, and the dtypes to which autocast may cast.
+// Registration sets both from backend_options; operators, the guard and the device module read
+// them.
 //
 // The setters are not thread-safe: register_backend calls them once, before the backend can be
 // used. Everything else may be called from any thread, also before registration.
@@ -24,7 +25,7 @@ std::vector<c10::ScalarType> all_unsupported_dtypes(std::vector<c10::ScalarType>
 /// Names the dtypes that tensors and storages of the device cannot have.
 void set_unsupported_dtypes(const std::vector<c10::ScalarType>& dtypes) noexcept;
 
-/// Keeps the dtypes that autocast may cast to. The first one is autocast's default.
+/// Sets the dtypes to which autocast may cast. The first one is autocast's default.
 void set_amp_dtypes(std::vector<c10::ScalarType> dtypes);
 
 /// Returns the dtypes of `set_amp_dtypes`; an empty list means that the device has no autocast. The

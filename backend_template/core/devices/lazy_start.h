@@ -24,7 +24,7 @@ inline constinit std::atomic<bool> is_new_child{false};
 /// Installs the handler for forks. Registration calls it once.
 void watch_forks();
 
-/// Returns true once the backend has started in this process. False in a forked child.
+/// Returns true once the backend has started in this process. Returns false in a forked child.
 inline bool is_started() noexcept {
   return detail::start_state_now.load(std::memory_order_acquire) == detail::start_state::started;
 }

@@ -9,7 +9,7 @@ namespace outback::core {
 
 /// Returns true if kernels of `device` can use memory of `peer`. Returns false if both are the same
 /// device, and if the runtime does not have the group peer. Throws what check_index throws for an
-/// index out of range. Starts the backend if the runtime has to be asked.
+/// index out of range. Starts the backend if it has to ask the runtime.
 ///
 /// Kernels that want the access call the slots peer.enable and peer.disable. Core calls neither
 /// slot.

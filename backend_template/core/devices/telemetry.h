@@ -18,8 +18,8 @@ namespace outback::core {
 int64_t read_telemetry(c10::DeviceIndex device, outback_metric metric);
 
 /// Returns the processes that use the device, as the driver lists them: at most 128, the capacity
-/// of outback_processes. In a container their ids may differ from those that the container sees.
-/// Throws what `read_telemetry` throws.
+/// of outback_processes. In a container, these process ids may differ from the ids inside the
+/// container. Throws what `read_telemetry` throws.
 std::vector<outback_process> read_processes(c10::DeviceIndex device);
 
 }  // namespace outback::core

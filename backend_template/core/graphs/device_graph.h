@@ -1,6 +1,6 @@
-// A graph with the meaning of torch.cuda.CUDAGraph: work that is captured on a stream, with a
-// memory pool of its own, and replayed on any stream. torch.<name>.CUDAGraph and
-// torch.accelerator.Graph are wrappers of `device_graph`; docs/graphs.md describes it for users.
+// A graph with the meaning of torch.cuda.CUDAGraph: work that is captured on a stream, with its own
+// memory pool, and replayed on any stream. torch.<name>.CUDAGraph and torch.accelerator.Graph are
+// wrappers of `device_graph`; docs/graphs.md describes it for users.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -31,13 +31,13 @@ namespace outback::core {
 /// the graph is reset and its replays are over, even if it was allocated before the capture.
 ///
 /// Where the CPU and the device share their memory (`records_host_operators`), operators that CPU
-/// kernels serve are recorded as callbacks. Such a capture computes while it records. Its end
-/// restores the memory and the generators that these operators changed.
+/// kernels serve are recorded as callbacks. Such a capture computes while it records. The capture's
+/// end restores the memory and the generators that these operators changed.
 class device_graph {
  public:
   /// With `keep_graph`, `capture_end` leaves `instantiate` to the caller or to the first replay.
   explicit device_graph(bool keep_graph) : keep_graph_(keep_graph) {}
-  /// Ends an open capture and drops it. Replays that are pending still run.
+  /// Ends an open capture and drops it. Pending replays still run.
   ~device_graph();
   device_graph(const device_graph&) = delete;
   device_graph& operator=(const device_graph&) = delete;
@@ -52,8 +52,8 @@ class device_graph {
   /// runtime fails to end or to instantiate the graph, throws what `check` throws. Then the graph
   /// is empty.
   void capture_end();
-  /// Ends an open capture without a graph, or does nothing. For callers that have an error of their
-  /// own to report, such as the exception of a `with` statement's body.
+  /// Ends an open capture without a graph, or does nothing. For callers that already have an error
+  /// to report, such as the exception from a `with` statement's body.
   void abandon_capture() noexcept;
 
   /// Makes the graph ready to be launched. Call it only once, and only with `keep_graph`: otherwise
@@ -63,7 +63,7 @@ class device_graph {
   /// wait for it. Instantiates the graph first if needed. Throws c10::Error (RuntimeError) if a
   /// tensor that CPU operators use has got other memory since the capture.
   void replay();
-  /// Drops the graph and its use of the pool. Replays that are pending still run. The object can
+  /// Drops the graph and its use of the pool. Pending replays still run. The object can
   /// capture again.
   void reset();
 

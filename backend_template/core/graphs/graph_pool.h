@@ -12,7 +12,7 @@
 
 namespace outback::core {
 
-/// One use of the pool on each device that `hold` was called for. Thread-safe.
+/// Uses the pool once on each device passed to `hold`. Thread-safe.
 class graph_pool {
  public:
   /// Does not use the pool on any device until `hold`.

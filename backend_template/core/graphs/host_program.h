@@ -59,9 +59,9 @@ class host_program {
     std::size_t generator;
     uint64_t offset;
   };
-  /// Reserves the numbers of one operator and moves the generator on, as running the operator
-  /// would. An undefined generator means the default generator of `device`, on which the operator
-  /// runs. Locks the generator.
+  /// Reserves the random numbers for one operator, and advances the generator as running the
+  /// operator would. An undefined generator means the default generator of `device`, on which the
+  /// operator runs. Locks the generator.
   ///
   /// Throws c10::Error (RuntimeError) for a generator of another device type, and for a generator
   /// that was seeded, or got another state, since this capture first used it.

@@ -1,23 +1,23 @@
-// torch's ranges, of record_function and of operators, in the tools of the driver (the group ranges
-// of outback/runtime.h).
+// Shows torch's ranges (of record_function and of operators) in the driver's tools, through the
+// group ranges of outback/runtime.h.
 #pragma once
 
 namespace outback::core {
 
-/// Returns true if the runtime has the group.
+/// Returns true if the runtime has the group ranges.
 bool has_driver_ranges() noexcept;
 
-/// Opens a range of the calling thread's. Returns false if the driver refuses it or has no ranges;
-/// then there is none, and the program goes on.
+/// Opens a range in the calling thread. Returns false if the driver refuses the range or the
+/// runtime has no group ranges; then no range is open.
 bool push_driver_range(const char* name) noexcept;
 /// Closes the calling thread's latest range.
 void pop_driver_range() noexcept;
-/// Marks a moment. Without the group it does nothing.
+/// Marks a moment. Does nothing without the group ranges.
 void mark_for_driver(const char* name) noexcept;
 
-/// From now on, until the matching `end_driver_ranges`, each range of record_function's that begins
-/// on any thread is one of the driver's too; with `operators`, each operator as well. Calls may be
-/// nested: each range is there once. Throws c10::NotImplementedError without the group.
+/// Until the matching `end_driver_ranges`, each range of record_function that begins on any thread
+/// opens a range of the driver too; with `operators`, each operator does as well. Calls may be
+/// nested: each range still appears once. Throws c10::NotImplementedError without the group.
 void begin_driver_ranges(bool operators);
 void end_driver_ranges(bool operators) noexcept;
 

@@ -48,9 +48,9 @@ class generator final : public c10::GeneratorImpl {
   void set_state(const c10::TensorImpl& state) override;
   /// Returns a new CPU tensor with the 16 bytes that `set_state` reads.
   c10::intrusive_ptr<c10::TensorImpl> get_state() const override;
-  /// Shares the position of `state`, another generator of this backend, from now on. Generators of
-  /// torch.cuda do the same. Each generator has its own mutex, so the caller must prevent
-  /// concurrent use of the two. Throws c10::Error for another kind of generator.
+  /// From now on, shares the position of `state`, another generator of this backend, as generators
+  /// of torch.cuda do. Each generator has its own mutex, so the caller must prevent concurrent use
+  /// of the two. Throws c10::Error for another kind of generator.
   void graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& state) override;
   /// Returns a new generator that shares this one's position.
   c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override;

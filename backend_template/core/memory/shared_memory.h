@@ -23,9 +23,9 @@ bool shares_memory(c10::DeviceIndex device);
 
 /// Returns a message from which one other process of the same user, on the same machine, makes a
 /// storage over the same memory. Other threads may use the memory during the call. Waits for the
-/// device, so that the other process sees what this one has enqueued. Returns "" for a storage
-/// without memory, for memory that is not the device allocator's, and for memory that came from
-/// another process.
+/// device, so that the other process sees the results of all enqueued work. Returns "" for a
+/// storage without memory, for memory that is not the device allocator's, and for memory that came
+/// from another process.
 ///
 /// Memory that the CPU allocated (`adopt`) is moved first, so the storage's pointer changes, as it
 /// does when torch shares a CPU storage. Throws c10::Error (RuntimeError) while a stream of the

@@ -18,9 +18,9 @@ enum class lent_kernel : uint8_t { none, in_place, over_copies };
 struct call_notes {
   uint64_t bytes_to_host = 0, bytes_to_device = 0, bytes_on_devices = 0;
   uint64_t copies = 0;            // calls of the slot mem_copy
-  uint64_t waits = 0;             // of the host, for a stream, an event or a device
-  int64_t waited_ns = 0;          // in those for work that was enqueued before the call
-  bool waits_for_itself = false;  // what is waited for from now on is the call's own work
+  uint64_t waits = 0;             // host waits for a stream, an event or a device
+  int64_t waited_ns = 0;          // of waits for work that was enqueued before the call
+  bool waits_for_itself = false;  // later waits are for the call's own work
   lent_kernel kernel = lent_kernel::none;
 };
 

@@ -89,7 +89,7 @@ inline c10::Stream make_stream(c10::DeviceIndex device, c10::StreamId id) {
 /// Returns the state of a stream, or null if the backend never gave out such a stream.
 stream_state* find_stream(const c10::Stream& stream) noexcept;
 
-/// Returns the state of a stream. Throws c10::Error (RuntimeError) if there is none.
+/// Returns the state of a stream. Throws c10::Error (RuntimeError) if the stream does not exist.
 stream_state& state_of(const c10::Stream& stream);
 
 }  // namespace outback::core

@@ -10,8 +10,8 @@
 
 namespace outback::core {
 
-/// The numbers are those of torch.cuda.set_sync_debug_mode. `warn` warns at each call that makes
-/// the host wait, and `error` makes that call fail before it waits.
+/// The numbers are the same as in torch.cuda.set_sync_debug_mode. `warn` warns at each call that
+/// makes the host wait, and `error` makes that call fail before it waits.
 enum class sync_debug_mode : uint8_t { off = 0, warn = 1, error = 2 };
 
 namespace detail {

@@ -1,4 +1,4 @@
-// Tracks the current operator of torch in each thread while a profile records.
+// Tracks torch's current operator in each thread while a profile records.
 #pragma once
 
 #include <c10/core/Device.h>

@@ -1,6 +1,6 @@
 // The tensors of one operation in the form that Gloo takes, which is CPU tensors only. Where the
-// CPU can address the device's memory they share that memory; elsewhere they are copies in pinned
-// memory.
+// CPU can address the device's memory, the CPU tensors share it; elsewhere they are copies in
+// pinned memory.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -48,7 +48,7 @@ class gloo_transport final : public transport {
   /// Gloo's own operations go on until Gloo's timeout.
   void abort() override;
   void shutdown() override;
-  /// Does not wait for operations that end only if somebody waits for them.
+  /// Does not wait for operations that complete only in a wait().
   bool leave(std::chrono::steady_clock::time_point deadline) noexcept override;
   c10::intrusive_ptr<c10d::Backend> of_torch() const override { return gloo_; }
 

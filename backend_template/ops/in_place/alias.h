@@ -17,7 +17,7 @@ namespace outback::ops {
 c10::DataPtr own_memory(c10::StorageImpl& source, void* data, c10::Device device);
 
 /// Returns a storage over `memory` with the size of `source`. Views take their device from their
-/// storage, so an alias needs a storage of its own. If a kernel resizes the alias's storage, that
+/// storage, so an alias needs its own storage. If a kernel resizes the alias's storage, that
 /// storage gets new memory from the target's allocator.
 c10::Storage make_alias_storage(const kernel_target& target, const c10::StorageImpl& source,
                                 c10::DataPtr&& memory);
@@ -25,7 +25,7 @@ c10::Storage make_alias_storage(const kernel_target& target, const c10::StorageI
 /// Returns a tensor over `storage` with the sizes, strides, offset, dtype, conj, neg and
 /// zero-tensor bits of `source`; it is an inference tensor if `source` is one. It has no gradient,
 /// and does not share the source's version counter, so autograd must be off while a kernel uses it.
-/// The result is usually a reused object (spare_aliases.h) in which all fields are set anew.
+/// The result is usually a reused object (spare_aliases.h) in which all fields are set again.
 at::Tensor make_alias_tensor(const kernel_target& target, const at::Tensor& source,
                              c10::Storage storage);
 

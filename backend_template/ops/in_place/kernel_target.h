@@ -52,9 +52,9 @@ struct kernel_target {
   }
 
   /// Returns true if the target has a kernel of the operator for `layout`, or torch composes the
-  /// operator for it. Returns false if torch composes the operator of its own out= variant, as for
-  /// structured operators, and that variant has no kernel. (narrow_copy looks like such an
-  /// operator, but is composed of a view and a copy.)
+  /// operator for it. Returns false if torch composes the operator of its out= variant, as for
+  /// structured operators, and the target has no kernel for that variant. (narrow_copy looks like
+  /// such an operator, but is composed of a view and a copy.)
   bool has_kernel_of(const c10::OperatorHandle& op,
                      c10::DispatchKey layout = c10::DispatchKey::Dense) const {
     if (op.hasKernelForDispatchKey(key(layout))) return true;

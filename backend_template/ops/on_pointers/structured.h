@@ -80,9 +80,9 @@ bool waited_for(const at::Tensor& first);
 /// Does the same if `first` has a floating-point dtype; otherwise returns false.
 bool ready(const at::Tensor& first);
 
-/// Returns true if torch fills the tensors of `empty` (torch.use_deterministic_algorithms). For
-/// functions that call `empty`: a vendor's kernel may enqueue this fill on the stream after the
-/// function has waited for the stream.
+/// Returns true if torch fills the tensors of `empty` (torch.use_deterministic_algorithms).
+/// Functions that call `empty` must check this, since a vendor's kernel may enqueue the fill on the
+/// stream after the function has waited for the stream.
 bool fills_new_memory();
 
 /// Returns true if a kernel may run on `tensor` unchanged, together with `first`: dense, on the

@@ -3,8 +3,8 @@
 // version counter.
 //
 // No gradient passes from one tensor to the other, so a tensor that requires a gradient is refused
-// while gradients are on: torch's engine cannot run backward over tensors of its own device while a
-// backend is registered (pytorch issue 161129). The tensors in forward and backward of a
+// while gradients are on: while a backend is registered, torch's engine cannot run backward over
+// tensors of PyTorch's own devices (pytorch issue 161129). The tensors in forward and backward of a
 // torch.autograd.Function require no gradient, so they may share memory.
 #pragma once
 

@@ -50,8 +50,8 @@ class recorded_loans {
   /// gone. It does not change the first aliases, which the kernel may have kept.
   void leave_memory_to_graph(torch::jit::Stack& arguments);
 
-  /// A result that the kernel allocates anew in each replay. The replay copies it to the memory
-  /// that `take_back` gave the first result.
+  /// A result for which the kernel allocates new memory in each replay. The replay copies it to the
+  /// memory that `take_back` gave the first result.
   struct copied_result {
     size_t place;  // the index of its `take_back`, counted from 0
     void* data;

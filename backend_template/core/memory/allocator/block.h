@@ -39,7 +39,7 @@ struct alignas(64) block {
   // The neighbours in the segment, by address. Null at the segment's ends.
   block* before = nullptr;
   block* after = nullptr;
-  // The neighbours in the list that the block is in: a bin of free_blocks, or a list of spares.
+  // The neighbours in the block's list: a bin of free_blocks, or a list of spares.
   block* previous = nullptr;
   block* next = nullptr;
   // The stream on which work may use the memory without record_stream.
@@ -51,7 +51,7 @@ struct alignas(64) block {
   uint32_t uses_left = 0;       // a pending block's uses that are not over; pending_uses writes it
   std::atomic<uint32_t> owners{1};  // DataPtrs that own the memory: see share_memory
   uint64_t cached_at = 0;           // the device's count of freed blocks when this one was freed
-  // Other streams that record_stream was called with.
+  // The other streams in calls of record_stream.
   c10::SmallVector<c10::StreamId, 1> also_used_on;
   // The stack of the thread that allocated the block, while the history records stacks.
   std::shared_ptr<c10::GatheredContext> context;

@@ -10,9 +10,9 @@ namespace outback::core {
 /// device: a block that streams still use becomes pending. In a forked child it does nothing.
 void free_block(void* context) noexcept;
 
-/// Sets the function that `process_pending` calls if it waits. The function waits for the launches
-/// on a device of graphs that were destroyed, and frees the memory of those graphs. Only the graphs
-/// call this setter, once. Thread-safe.
+/// Sets the function that `process_pending` calls if it waits. The function waits on a device for
+/// the launches of destroyed graphs, and frees the memory of these graphs. Only core/graphs calls
+/// this setter, once. Thread-safe.
 void set_wait_for_launches(void (*wait)(c10::DeviceIndex)) noexcept;
 
 /// Returns pending blocks to the cache, or to the runtime, if the streams that use them are done.

@@ -27,7 +27,7 @@ enum class cache_fate : uint8_t {
   emptied,           // the cached memory went back to the runtime
   kept_for_capture,  // a stream of the device is captured, so no wait for the device is allowed
   kept_as_useless,   // the request is larger than the whole device
-  kept_as_refused    // the request is larger than what the driver allocates at once
+  kept_as_refused    // the request is larger than the driver allocates at once
 };
 
 /// Throws c10::OutOfMemoryError (torch.OutOfMemoryError), with the requested size and a summary of

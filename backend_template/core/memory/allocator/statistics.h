@@ -18,7 +18,7 @@ using device_stats = c10::CachingDeviceAllocator::DeviceStats;
 class device_statistics {
  public:
   /// Count a new segment of a pool, and the removal of one. From torch 2.13 on, private pools have
-  /// a statistic of their own. Adopted memory counts as a segment of the common pool, {0, 0}.
+  /// their own statistic. Adopted memory counts as a segment of the common pool, {0, 0}.
   void add_segment(c10::MempoolId_t pool, size_t size, bool small);
   void remove_segment(c10::MempoolId_t pool, size_t size, bool small);
 
@@ -50,7 +50,7 @@ class device_statistics {
     kept.current -= static_cast<int64_t>(amount);
   }
 
-  /// Sets the total amounts allocated and freed to 0, and the numbers of events. Keeps the amounts
+  /// Sets the total amounts allocated and freed, and the numbers of events, to 0. Keeps the amounts
   /// in use, and the peaks.
   void reset_accumulated();
   /// Sets the peaks to the present values.
