@@ -63,8 +63,8 @@ void select_owed_device();
 /// is safe before a fork.
 ///
 /// Returns 0 if the runtime cannot count; returns 0 with a warning if its number is impossible.
-/// Keeps a number above 0. After a 0 the next call asks again, so that it finds a driver that comes
-/// up later.
+/// Remembers a number above 0. After a 0 the next call asks again, so that it finds a driver that
+/// comes up later.
 inline c10::DeviceIndex device_count() noexcept {
   const int count = detail::count_now.load(std::memory_order_relaxed);
   return C10_LIKELY(count >= 0) ? static_cast<c10::DeviceIndex>(count) : detail::ask_count();

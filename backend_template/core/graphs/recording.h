@@ -1,6 +1,6 @@
-// The seam between graphs and operators. Operators that CPU kernels serve put nothing on a stream,
-// so the runtime cannot record them. ops/recording intercepts them at a dispatch key of its own and
-// records each operator as a callback in the graph.
+// The interface between graphs and operators. Operators that CPU kernels serve put nothing on a
+// stream, so the runtime cannot record them. ops/recording intercepts them at a dispatch key of its
+// own and records each operator as a callback in the graph.
 //
 // The dispatcher routes a thread's operators to this key while the thread includes the key. The key
 // is only a hint: an operator is recorded if `capture_of` finds a capture on its stream.

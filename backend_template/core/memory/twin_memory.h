@@ -17,8 +17,8 @@ namespace outback::core {
 c10::DataPtr allocate_twin_memory(c10::Device twin, std::size_t size, c10::Device device);
 
 /// Turns `memory`, `size` bytes that a twin's kernel allocated, into memory of `device`, without a
-/// copy. Returns memory that an alias has lent to the kernel, and that so belongs to `device`
-/// already, unchanged.
+/// copy. If `memory` came from an alias that was lent to the kernel, it belongs to this backend
+/// already, and is returned as it is.
 c10::DataPtr adopt_twin_memory(c10::DataPtr&& memory, std::size_t size, c10::Device device);
 
 /// Returns the memory of `storage`, a storage of the twin, as memory of `device`. The result keeps

@@ -27,8 +27,9 @@ inline constexpr int max_streams = 1 + max_pooled + max_external;
 /// ids and do not own their stream.
 struct stream_state {
   outback_stream handle = nullptr;
-  // `enqueued` counts the slots that put work on the stream, after each call. `completed` is the
-  // part of this count whose work is known to be done. The stream is idle if both are equal.
+  // `enqueued` counts the slot calls that put work on the stream, and rises after each such call.
+  // `completed` is the number of these calls whose work is known to be done. The stream is idle if
+  // both are equal.
   std::atomic<uint64_t> enqueued{0};
   std::atomic<uint64_t> completed{0};
   // True for an external stream, on which other code puts work that is not counted. Written before

@@ -62,7 +62,7 @@ struct joined_work {
 };
 
 /// Joins calls and records with the same number. A record without a call goes into `told` on its
-/// own. So does each further record of a call, but with the call's operator. A graph launch whose
+/// own. Each further record of a call does too, but keeps the call's operator. A graph launch whose
 /// pieces have records becomes a range over the pieces. `stream_of` returns torch's stream id for
 /// the driver's stream number.
 joined_work join(c10::DeviceIndex device, std::vector<asked_work> asked,

@@ -1,4 +1,4 @@
-// Refuses operations that Gloo cannot do before anything is sent. Gloo itself would find the error
+// Before anything is sent, refuses operations that Gloo cannot do. Gloo itself would find the error
 // in its own thread, when other processes already communicate.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Refuses operations that NCCL cannot do before anything is sent.
+// Before anything is sent, refuses operations that NCCL cannot do.
 #pragma once
 
 #include <c10/core/Device.h>

@@ -31,7 +31,7 @@ namespace outback::ops {
 bool fits(const at::Tensor& first, const at::Tensor& tensor);
 
 inline bool fits(const at::Tensor& first, const at::OptionalTensorRef& tensor) {
-  return !tensor.has_value() || is_like(first, *tensor);  // not even a CPU scalar
+  return !tensor.has_value() || is_like(first, *tensor);  // may not even be a CPU scalar
 }
 
 template <class Other>

@@ -44,7 +44,7 @@ inline bool has_tangent(const at::Tensor& tensor) {
 
 /// The arguments that define the form of a whole stack of layers.
 struct stack_form {
-  int64_t gates;  // gates of a cell, whose weights are in one tensor
+  int64_t gates;  // number of gates in a cell; one tensor has the weights of all gates
   bool has_biases;
   int64_t layers;
   bool bidirectional;
