@@ -10,8 +10,8 @@ namespace outback::core {
 /// gives nothing back if work is still pending then.
 ///
 /// Does nothing without such a layer: the process ends faster if the system frees its memory. Call
-/// it after the runtime has started, so that the function runs before the runtime's own exit code.
-/// Only the first call has an effect. Throws c10::Error if std::atexit fails.
+/// it after the runtime has started, so that the function runs before the runtime's own functions
+/// at exit. Only the first call has an effect. Throws c10::Error if std::atexit fails.
 void give_back_caches_at_exit();
 
 }  // namespace outback::core

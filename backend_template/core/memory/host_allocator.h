@@ -28,8 +28,8 @@ c10::DataPtr allocate_for_copies(size_t size);
 
 // ---- For held_host_memory.h, which keeps blocks for graphs.
 
-/// Notes that work on `stream` uses the allocator's block that begins at `block`. Makes no graph
-/// hold the block, even if the stream is in a capture.
+/// Notes that work on `stream` uses the allocator's block that begins at `block`. This does not
+/// make a graph hold the block, even if the stream is in a capture.
 void note_pinned_use(void* block, const c10::Stream& stream);
 
 /// Gives a block back. If a graph holds the block, does nothing: the last graph that releases the

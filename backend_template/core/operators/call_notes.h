@@ -24,7 +24,7 @@ struct call_notes {
   lent_kernel kernel = lent_kernel::none;
 };
 
-/// Between the host and devices.
+/// Bytes that were copied between the host and devices.
 struct copied_bytes {
   uint64_t to_host = 0, to_device = 0;
 };

@@ -3,7 +3,7 @@
 // torch releases the lock around most of its operators, but `y[0] = 5.`, `y[mask] = 5.`,
 // `numpy(force=True)`, storages' `cpu` and `fill_`, and pickling keep it. If such a thread waits
 // for the device, and the device waits for host work that needs the lock (for example a Python
-// operator in a replay), neither ever ends. So core releases the lock before each wait.
+// operator in a replay), both wait for ever. So core releases the lock before each wait.
 #pragma once
 
 #include <atomic>

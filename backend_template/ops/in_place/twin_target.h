@@ -27,7 +27,7 @@ inline const kernel_target& target_of(c10::DeviceIndex index) {
 }
 
 /// Returns true if `tensor`, which must be defined, is on a device of this backend with a twin.
-/// Otherwise it costs one load.
+/// Costs one load for a tensor on another device type.
 inline bool has_twin(const at::TensorBase& tensor) {
   return is_ours(tensor) && core::twin_of(tensor.device().index()).has_value();
 }

@@ -149,8 +149,8 @@ decltype(auto) plain_number(Argument& argument) {
 
 /// `native_call<at::_ops::dot, &at::native::dot>::run` is a kernel for aten::dot on this device: it
 /// calls torch's CPU function directly for dense floating-point tensors of one dtype and device,
-/// else unboxed_kernel. For functions that make their result by an operator and otherwise use only
-/// pointers and filled stubs, and for functions that only call other operators.
+/// else unboxed_kernel. Use it only for functions that make their result by an operator and
+/// otherwise use only pointers and filled stubs, and for functions that only call other operators.
 template <class Operator, typename Operator::schema* function, native_rules rules = {},
           class Signature = typename Operator::schema>
 struct native_call;
