@@ -171,7 +171,7 @@ void read_race_variable();
 /// Returns the flag: true if Python should look for races from the start.
 bool are_races_wanted() noexcept;
 
-/// Makes `next` the active finder; null ends the search for races. Leaks the previous finder, since
+/// Makes `next` the active finder. With null, no finder is active. Leaks the previous finder, since
 /// other threads may be using it.
 inline void set_race_finder(std::unique_ptr<race_finder> next) {
   detail::active_race_finder.store(next.release(), std::memory_order_release);

@@ -8,8 +8,8 @@
 // call is synchronous.
 //
 // Core counts the work that it puts on a stream, and learns from its waits and queries how much of
-// the work is done. So the question whether a stream is idle costs a few loads and no slot. Code
-// that enqueues work through the runtime calls `mark_busy` afterwards.
+// the work is done. So `is_idle` costs a few loads and calls no slot. Code that enqueues work
+// through the runtime calls `mark_busy` afterwards.
 //
 // On a device with a twin (twin/twin.h) these functions use the twin's streams with their ids, the
 // twin's current stream, and its waits. Then core counts no work and treats no stream as idle.

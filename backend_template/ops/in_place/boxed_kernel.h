@@ -11,10 +11,10 @@ namespace outback::ops {
 
 class registrar;
 
-/// Returns a kernel to register for one operator, which runs the operator's kernel for `layout`
-/// (kernel_target::key) of the device's twin, or of the CPU if there is no twin or the twin has no
-/// kernel. The first call reads the operator's schema and keeps the facts. Calls from several
-/// threads are safe.
+/// Returns a kernel to register for one operator. It runs the twin's kernel of that operator for
+/// `layout` (kernel_target::key). If the device has no twin, or the twin has no such kernel, it
+/// runs the CPU's kernel. The first call reads the operator's schema and keeps the facts. Calls
+/// from several threads are safe.
 c10::KernelFunction boxed_kernel(c10::DispatchKey layout);
 
 /// Registers a boxed kernel for each operator of ATen and each layout for which the CPU or a twin
