@@ -122,7 +122,16 @@ def test_another_keyword_does_not_make_it_wait(real_streams):
         assert torch.equal(there.cpu(), pinned)
 
 
-def test_a_warning_names_the_callers_line():
+@pytest.fixture
+def every_warning():
+    """torch gives some warnings once in a process, and another test may have had this one."""
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    yield
+    torch.set_warn_always(before)
+
+
+def test_a_warning_names_the_callers_line(every_warning):
     with pytest.warns(UserWarning, match="discards the imaginary part") as caught:
         torch.ones(1, dtype=torch.complex64).acme(dtype=torch.float32)
     assert caught[0].filename == __file__
