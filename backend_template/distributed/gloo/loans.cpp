@@ -42,7 +42,7 @@ c10::DataPtr loans::memory_for(const at::Tensor& tensor, size_t size) {
                    : core::host_allocator().allocate(size);
 }
 
-at::Tensor loans::lend(const at::Tensor& tensor, use how, elements as) {
+at::Tensor loans::lend(const at::Tensor& tensor, use how, form as) {
   at::Tensor host = lent_tensor(tensor, memory_for(tensor, bytes_of(tensor)), c10::DispatchKey::CPU,
                                 as, has_dtype(tensor.scalar_type()));
   reads_ = reads_ || how != use::written;
@@ -50,7 +50,7 @@ at::Tensor loans::lend(const at::Tensor& tensor, use how, elements as) {
   return host;
 }
 
-tensor_lists loans::lend(const tensor_lists& lists, use how, elements as) {
+tensor_lists loans::lend(const tensor_lists& lists, use how, form as) {
   tensor_lists lent;
   for (const tensors& list : lists) {
     tensors& mine = lent.emplace_back();
@@ -60,7 +60,7 @@ tensor_lists loans::lend(const tensor_lists& lists, use how, elements as) {
 }
 
 lent_arguments loans::lend(const collective& wanted) {
-  const elements as = elements_of(wanted);
+  const form as = form_of(wanted);
   lent_arguments lent{.inputs = lend(wanted.inputs, use::read, as)};
   lent.outputs = lend(wanted.outputs, wanted.of_outputs, as);
   if (wanted.reduction) lent.reduction = *wanted.reduction;

@@ -62,8 +62,8 @@ class loans {
     use how;
   };
 
-  at::Tensor lend(const at::Tensor& tensor, use how, elements as);
-  tensor_lists lend(const tensor_lists& lists, use how, elements as);
+  at::Tensor lend(const at::Tensor& tensor, use how, form as);
+  tensor_lists lend(const tensor_lists& lists, use how, form as);
   c10::DataPtr memory_for(const at::Tensor& tensor, size_t size);
 
   c10::Device device_;

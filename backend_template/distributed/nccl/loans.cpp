@@ -11,7 +11,7 @@
 namespace outback::distributed {
 namespace {
 
-at::Tensor lend(const at::Tensor& tensor, elements as) {
+at::Tensor lend(const at::Tensor& tensor, form as) {
   const c10::DeviceIndex index = tensor.device().index();
   const ops::kernel_target& twin = ops::target_of(index);
   return lent_tensor(tensor,
@@ -20,7 +20,7 @@ at::Tensor lend(const at::Tensor& tensor, elements as) {
                      twin.key(), as, nccl_has_dtype(tensor.scalar_type()));
 }
 
-tensor_lists lend(const tensor_lists& lists, elements as) {
+tensor_lists lend(const tensor_lists& lists, form as) {
   tensor_lists lent;
   for (const tensors& list : lists) {
     tensors& mine = lent.emplace_back();
@@ -39,14 +39,14 @@ c10d::ReduceOp lend(const c10d::ReduceOp& reduction) {
   }
   c10d::ReduceOp lent = reduction;
   lent.supplement_ = c10::make_intrusive<c10d::NCCLPreMulSumSupplement>(
-      lend(given->tensor_factor, elements::moved));
+      lend(given->tensor_factor, {form::elements::moved, form::shape::flat}));
   return lent;
 }
 
 }  // namespace
 
 lent_arguments lend_to_twin(const collective& wanted) {
-  const elements as = elements_of(wanted);
+  const form as = form_of(wanted);
   lent_arguments lent{.outputs = lend(wanted.outputs, as), .inputs = lend(wanted.inputs, as)};
   if (wanted.reduction) lent.reduction = lend(*wanted.reduction);
   return lent;

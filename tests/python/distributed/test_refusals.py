@@ -71,6 +71,34 @@ def test_refusals_name_the_operation_and_what_to_do(run_ranks):
     )
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int16", "complex64"])
+def test_a_result_of_another_shape_is_refused(run_ranks, dtype):
+    """As Gloo does, which compares the shapes: also where there are as many elements. Of
+    reduce_scatter it prints its refusal too, which a test of ranks takes for a fault."""
+    run_ranks(
+        f"""
+        def of(*shape):
+            return torch.ones(shape, dtype=torch.{dtype}, device="acme")
+
+        def refused(call):
+            try:
+                call()
+            except dist.DistBackendError as error:
+                assert "size" in str(error), error
+            else:
+                raise AssertionError
+
+        refused(lambda: dist.all_gather([of(3, 2), of(3, 2)], of(2, 3)))
+        refused(lambda: dist.all_gather([of(2, 3), of(6)], of(2, 3)))
+        refused(lambda: dist.all_gather([of(1), of(1)], of()))
+        refused(lambda: dist.all_to_all([of(6), of(6)], [of(2, 3), of(2, 3)]))
+        if rank == 0:  # the root alone compares
+            refused(lambda: dist.gather(of(2, 3), [of(3, 2), of(3, 2)], 0))
+            refused(lambda: dist.scatter(of(2, 3), [of(3, 2), of(3, 2)], 0))
+        """
+    )
+
+
 def test_a_stream_that_is_captured_is_refused(run_ranks, captures):
     run_ranks(
         """

@@ -30,6 +30,22 @@ def test_futures_have_the_devices_tensors(run_ranks):
     )
 
 
+def test_a_receive_knows_its_source(run_ranks):
+    run_ranks(
+        """
+        x = torch.ones(2, device="acme")
+        if rank == 0:
+            dist.send(x, 1)
+            dist.send(x, 1)
+        else:
+            for source in (0, None):
+                work = dist.irecv(x, source)
+                work.wait()
+                assert work._source_rank() == 0, source
+        """
+    )
+
+
 @pytest.mark.usefixtures("real_streams")
 def test_callbacks_may_wait_for_later_operations(run_ranks):
     """Also those of an operation that fails when it is begun, behind the work of the device."""
