@@ -113,8 +113,7 @@ void gloo_work::complete(std::exception_ptr error) noexcept {
   core::end_collective(recorded_, lent_.result_stream().device_index(), what_.name);
   try {
     if (!error) lent_.give_back();
-    const bool has_source =
-        opType_ == c10d::OpType::RECV || opType_ == c10d::OpType::RECVANYSOURCE;
+    const bool has_source = opType_ == c10d::OpType::RECV || opType_ == c10d::OpType::RECVANYSOURCE;
     if (!error && has_source) source_ = transports->sourceRank();
     const on_stream with_the_result(lent_.result_stream());
     if (error) {
