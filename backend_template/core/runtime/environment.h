@@ -15,7 +15,7 @@ namespace outback::core {
 /// outback::invalid_argument for a malformed value, throws c10::ValueError (ValueError) with the
 /// same text, such as "OUTBACK_VALIDATE=yes: expected 0 or 1". Other exceptions pass unchanged.
 ///
-/// As with getenv, no other thread may change the environment during the call.
+/// As with the C library's function, no other thread may change the environment during the call.
 template <class Read>
 auto from_environment(Read&& read) {
   try {

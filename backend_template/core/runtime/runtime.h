@@ -87,9 +87,10 @@ inline bool check_ready(outback_status status, const char* slot, int64_t device 
 }
 
 /// Throws c10::AcceleratorError (torch.AcceleratorError) with the code OUTBACK_INTERNAL, since the
-/// runtime broke the contract. The text is "<name>: <slot>(device <d>, <n> bytes): the runtime is
-/// wrong: it <what>". The functions of outback/answer_check.hpp return such a `what`. If `what` is
-/// "", this function does nothing.
+/// runtime broke the contract. The text is
+/// "<name>: <slot>(device <d>, <n> bytes): the runtime is wrong: it <what>".
+/// The functions of outback/answer_check.hpp return such a `what`. If `what` is "", this function
+/// does nothing.
 void blame(const std::string& what, const char* slot, int64_t device = none, int64_t size = none);
 
 /// Blames the runtime if `handle` is null although the slot returned OUTBACK_OK. `output` is the
