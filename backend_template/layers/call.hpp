@@ -28,6 +28,7 @@ enum class form : uint8_t {
   address,     // a pointer, a handle or a function
   text,        // a null-terminated const char*
   ipc_handle,  // an outback_ipc_handle
+  launch,      // an outback_launch
   structure,   // any other struct; it begins with its struct_size
 };
 
@@ -71,6 +72,7 @@ consteval form form_of() {
   if (std::is_same_v<T, const outback_ipc_handle*> || std::is_same_v<T, outback_ipc_handle>) {
     return form::ipc_handle;
   }
+  if (std::is_same_v<T, const outback_launch*>) return form::launch;
   if (std::is_same_v<T, const char*>) return form::text;
   if (std::is_pointer_v<T>) return form::address;
   if (!std::is_integral_v<T>) return form::structure;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend_template/layers/text.hpp"
+#include "outback/detail/slots.hpp"
 #include "outback/runtime.h"
 
 namespace outback::layers {
@@ -166,6 +167,43 @@ std::optional<made_handle> objects::add(std::string_view kind, const void* handl
   return std::nullopt;
 }
 
+void objects::lend(std::string_view kind, const void* handle, int32_t device,
+                   std::string_view owner_kind, const void* owner) {
+  const std::lock_guard lock(mutex_);
+  const auto of = handles_.find({owner_kind, address_of(owner), device});
+  if (of == handles_.end()) return;  // another thread ended it meanwhile
+  made_handle& lent = handles_[{kind, address_of(handle), device}];
+  if (lent.owner_number == of->second.number) return;
+  lent = {.handle = address_of(handle),
+          .kind = kind,
+          .device = device,
+          .number = ++last_number_,
+          .told = kind,
+          .owner = address_of(owner),
+          .owner_number = of->second.number};
+  ended_.erase({kind, lent.handle});
+}
+
+void objects::forget_lent(uint64_t owner_number) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(handles_, [&](const auto& entry) {
+    const made_handle& each = entry.second;
+    if (each.owner_number != owner_number) return false;
+    if (ended_.size() >= most_remembered) ended_.clear();
+    ended_.insert({each.kind, each.handle});
+    return true;
+  });
+}
+
+// The caller holds the lock. The owner's number is compared too, since the owner's address may be
+// another module's by now.
+bool objects::is_alive(const made_handle& handle) const {
+  if (handle.owner_number == 0) return true;
+  const auto owner =
+      handles_.find({slots::handle_name<outback_module>, handle.owner, handle.device});
+  return owner != handles_.end() && owner->second.number == handle.owner_number;
+}
+
 void objects::set(std::string_view kind, const void* handle, int32_t device, uint32_t state,
                   std::string_view told) {
   const std::lock_guard lock(mutex_);
@@ -197,7 +235,7 @@ std::optional<made_handle> objects::find(std::string_view kind, const void* hand
                                          int32_t device) const {
   const std::lock_guard lock(mutex_);
   const auto found = handles_.find({kind, address_of(handle), device});
-  if (found == handles_.end()) return std::nullopt;
+  if (found == handles_.end() || !is_alive(found->second)) return std::nullopt;
   return found->second;
 }
 
@@ -246,6 +284,7 @@ std::string objects::report(bool (*lost)(const void* context, int32_t device), c
           {registered ? "registration" : "allocation", b.device, b.number, b.begin, b.size, {}});
     }
     for (const auto& [which, h] : handles_) {
+      if (h.owner_number != 0) continue;  // goes with its owner
       left.push_back({h.told, h.device, h.number, h.handle, 0, h.kind});
     }
   }

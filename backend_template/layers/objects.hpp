@@ -40,8 +40,8 @@ std::string block_text(const block& given);
 /// Returns "1 byte", "64 bytes".
 std::string bytes_text(std::size_t size);
 
-/// A stream, an event or a graph that a slot made, or a capture. The handle of a capture is its
-/// stream.
+/// A stream, an event, a graph or a module that a slot made, a kernel of a module, or a capture.
+/// The handle of a capture is its stream.
 struct made_handle {
   uintptr_t handle;
   std::string_view kind;  // `handle_name`, or "capture"
@@ -49,6 +49,8 @@ struct made_handle {
   uint64_t number;               // as `block::number`
   uint32_t state = 0;            // an event's flags; 1 for a graph that was instantiated
   std::string_view told = kind;  // the name in `report`
+  uintptr_t owner = 0;           // the module of a kernel; 0 for all other handles
+  uint64_t owner_number = 0;     // the owner's number
 };
 
 /// All objects of one table. Thread-safe: every function takes the one lock and calls no other code
@@ -87,6 +89,12 @@ class objects {
 
   /// Adds a handle. If the handle is alive already, adds nothing and returns its record.
   std::optional<made_handle> add(std::string_view kind, const void* handle, int32_t device);
+  /// Adds a handle that belongs to the living handle `owner`, and is alive only as long as `owner`
+  /// is. Does nothing if the handle is there already.
+  void lend(std::string_view kind, const void* handle, int32_t device, std::string_view owner_kind,
+            const void* owner);
+  /// Forgets all handles that belonged to the handle with this number, which has ended.
+  void forget_lent(uint64_t owner_number);
   /// Sets `state` and `told` of a living handle. `told` must be a constant: it is not copied.
   void set(std::string_view kind, const void* handle, int32_t device, uint32_t state,
            std::string_view told);
@@ -115,6 +123,7 @@ class objects {
 
   // The caller holds the lock for these.
   void open_once(const block& memory);
+  bool is_alive(const made_handle& handle) const;
   static std::optional<block> find_in(const blocks& where, uintptr_t address, int32_t device);
   std::optional<block> in_the_way(uintptr_t begin, std::size_t size, int32_t device) const;
 

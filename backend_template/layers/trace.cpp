@@ -3,14 +3,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
+#include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 
 #include "backend_template/layers/call.hpp"
+#include "backend_template/layers/fork_mutex.hpp"
 #include "backend_template/layers/layer.hpp"
 #include "backend_template/layers/text.hpp"
 #include "backend_template/layers/trace_file.hpp"
@@ -50,6 +57,40 @@ std::string handle_text(const void* address) {
          " bytes: " + hex_text(handle->bytes, handle->size) + "]";
 }
 
+std::string count_text(const uint32_t (&counts)[3]) {
+  return std::to_string(counts[0]) + "x" + std::to_string(counts[1]) + "x" +
+         std::to_string(counts[2]);
+}
+
+// Prints device pointers as addresses and the beginning of other arguments as bytes. A launch that
+// is not whole may not be read.
+std::string launch_text(const void* address) {
+  const auto* launch = static_cast<const outback_launch*>(address);
+  const bool whole = launch != nullptr && launch->struct_size >= sizeof(*launch) &&
+                     (launch->argument_count == 0 || launch->arguments != nullptr);
+  if (!whole) return address_text(launch);
+  std::string text = "[groups " + count_text(launch->groups) + " of items " +
+                     count_text(launch->items);
+  if (launch->local_size != 0) text += ", local " + std::to_string(launch->local_size) + " bytes";
+  constexpr uint32_t most_arguments = 32, most_bytes = 16;
+  for (uint32_t i = 0; i < std::min(launch->argument_count, most_arguments); ++i) {
+    const outback_argument& each = launch->arguments[i];
+    text += i == 0 ? ": " : ", ";
+    if (each.value == nullptr) {
+      text += "null";
+    } else if (each.is_memory != 0) {
+      const void* ptr = nullptr;
+      std::memcpy(&ptr, each.value, sizeof(ptr));
+      text += address_text(ptr);
+    } else {
+      const auto* bytes = static_cast<const uint8_t*>(each.value);
+      text += "bytes " + hex_text(bytes, std::min(each.size, most_bytes));
+      if (each.size > most_bytes) text += "... of " + std::to_string(each.size);
+    }
+  }
+  return text + (launch->argument_count > most_arguments ? ", ...]" : "]");
+}
+
 std::string value_text(form type, word value) {
   switch (type) {
     case form::integer:
@@ -58,6 +99,8 @@ std::string value_text(form type, word value) {
       return std::to_string(value.number());
     case form::ipc_handle:
       return handle_text(value.address());
+    case form::launch:
+      return launch_text(value.address());
     default:
       return address_text(value.address());
   }
@@ -96,6 +139,28 @@ class values {
   std::string text_;
 };
 
+// The names of the kernels that callers asked for. Thread-safe.
+class kernel_names {
+ public:
+  void keep(int32_t device, outback_module, const char* name, const outback_kernel* kernel) noexcept {
+    try {
+      const std::lock_guard lock(mutex_);
+      names_[{device, *kernel}] = name;
+    } catch (...) {  // NOLINT(bugprone-empty-catch)
+      // There is no memory for the name, so launches of the kernel are traced without a name.
+    }
+  }
+  std::string of(int32_t device, const void* kernel) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = names_.find({device, kernel});
+    return found == names_.end() ? "?" : found->second;
+  }
+
+ private:
+  mutable fork_mutex mutex_;
+  std::map<std::pair<int32_t, const void*>, std::string> names_;
+};
+
 class tracer : public layer<tracer> {
  public:
   tracer(const outback_runtime& below, const std::string& path)
@@ -110,6 +175,9 @@ class tracer : public layer<tracer> {
     const outback_status status = below<Slot>(args...);
     const time_point end = std::chrono::steady_clock::now();
     record({slot_facts_of<Slot>, {args...}}, begin, end, status);
+    if constexpr (std::is_same_v<Slot, slots::kernel_of>) {
+      if (status == OUTBACK_OK) names_.keep(args...);
+    }
     return status;
   }
 
@@ -125,7 +193,12 @@ class tracer : public layer<tracer> {
         if (!is_output(p.is)) {
           const auto* text = static_cast<const char*>(value.address());
           const bool is_text = p.type == form::text && text != nullptr;
-          return is_text ? given.add_text(p.name, text) : given.add(p.name, p.type, value);
+          if (is_text) return given.add_text(p.name, text);
+          given.add(p.name, p.type, value);
+          if (p.kind == handle_name<outback_kernel>) {
+            given.add_text("name", names_.of(call.words[0].device(), value.address()));
+          }
+          return;
         }
         if (status == OUTBACK_OK) add_result(results, p, value);  // otherwise nothing was written
       });
@@ -177,6 +250,7 @@ class tracer : public layer<tracer> {
   const bool json_;  // a Chrome trace
   const time_point begin_ = std::chrono::steady_clock::now();
   trace_file file_;
+  kernel_names names_;
 };
 
 }  // namespace

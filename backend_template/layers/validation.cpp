@@ -121,9 +121,12 @@ void validation::check_answer(const any_call& call, outback_status status, const
     blame(slot, "answered ok and wrote nothing to *" + std::string(name));
   }
   for (const own_output& each : own) {
-    if (each.is().is != role::makes) continue;
-    const word made = word_at(each.place(), each.is());
-    receive_handle(slot, each.is(), made.address(), stream_device(call));
+    if (each.is().is != role::makes && each.is().is != role::lends) continue;
+    const void* const handle = word_at(each.place(), each.is()).address();
+    if (handle == nullptr) {
+      blame(slot, "answered ok and made *" + std::string(each.is().name) + " null");
+    }
+    if (each.is().is == role::makes) receive_handle(slot, each.is(), handle, stream_device(call));
   }
 }
 
@@ -172,7 +175,7 @@ validation::facts validation::facts_of(int32_t device) {
   const outback_runtime& table = devices_.runtime();
   if (table.device_info(table.self, device, &info) != OUTBACK_OK) return {};
   const facts known = {true, info.flags, info.alignment == 0 ? 1 : info.alignment,
-                       info.kernels_of > 1 /* DLPack: the CPU */};
+                       info.kernels_of > 1 /* DLPack: the CPU */, info.max_group_size};
   const std::lock_guard lock(mutex_);
   return facts_.try_emplace(device, known).first->second;
 }
@@ -226,7 +229,6 @@ void validation::check_handle(const char* slot, const parameter& p, const void* 
 
 void validation::receive_handle(const char* slot, const parameter& p, const void* handle,
                                 int32_t device) {
-  if (handle == nullptr) blame(slot, "answered ok and made *" + std::string(p.name) + " null");
   if (const auto there = objects_.add(p.kind, handle, device)) {
     blame(slot, (p.kind == event_kind ? "made an " : "made a ") + std::string(p.kind) +
                     " that is there already: " + address_text(handle) + " (object " +

@@ -1,7 +1,7 @@
 // The layer that checks callers and runtimes. outback/layers.hpp documents its checks; this file
 // shows how a call goes through the layer. The rules of single slots are in validation_memory.cpp
-// (memory, copies, fills), validation_ipc.cpp, validation_graphs.cpp, and validation.cpp (all
-// others).
+// (memory, copies, fills), validation_ipc.cpp, validation_graphs.cpp, validation_kernels.cpp, and
+// validation.cpp (all others).
 #pragma once
 
 #include <atomic>
@@ -62,6 +62,7 @@ class validation : public layer<validation> {
     check_answer(call, status, given, own);
     if (status != OUTBACK_OK) return status;
     receive(Slot(), args...);
+    receive_end(Slot(), given);
     for (const own_output& each : own) each.commit();
     return status;
   }
@@ -78,6 +79,7 @@ class validation : public layer<validation> {
     // True if PyTorch's own kernels run on the device: then PyTorch's allocator may have made the
     // memory.
     bool has_memory_of_others = false;
+    uint32_t max_group_size = 0;  // 0: the device does not tell
   };
 
   /// The records of the objects that the call is about to end. They are removed before the call,
@@ -156,6 +158,8 @@ class validation : public layer<validation> {
   void check(slots::graph_begin, int32_t device, outback_stream stream);
   void check(slots::graph_instantiate, int32_t device, outback_graph graph);
   void check(slots::graph_launch, int32_t device, outback_graph graph, outback_stream);
+  void check(slots::kernel_launch, int32_t device, outback_kernel kernel,
+             const outback_launch* launch, outback_stream);
 
   /// Removes the records of memory and captures that the call ends. Refuses the call if there is no
   /// such record.
@@ -171,6 +175,8 @@ class validation : public layer<validation> {
   /// captures.
   template <class Slot, class... Args>
   void receive(Slot, Args...) {}
+  template <class Slot>
+  void receive_end(Slot, const giving&) {}
   void receive(slots::device_count, int32_t* count);
   void receive(slots::device_info, int32_t device, outback_device_info* info);
   void receive(slots::host_info, const void*, outback_pointer_info* info);
@@ -190,6 +196,16 @@ class validation : public layer<validation> {
   void receive(slots::graph_status, int32_t, outback_stream, outback_capture* capture);
   void receive(slots::graph_instantiate, int32_t device, outback_graph graph);
   void receive(slots::activity_read, int32_t, outback_records* records);
+  void receive(slots::kernel_formats, int32_t, outback_formats* formats);
+  void receive(slots::kernel_of, int32_t device, outback_module module, const char*,
+               outback_kernel* kernel);
+  void receive_end(slots::module_unload, const giving& given);
+
+  // ---- Kernels
+
+  /// Refuses a pointer into memory that kernels of `device` cannot access: memory that was freed,
+  /// and memory of another device that is no peer.
+  void check_kernel_memory(int32_t device, const void* ptr, const std::string& argument);
 
   // ---- Memory
 

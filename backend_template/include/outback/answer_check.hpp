@@ -163,6 +163,16 @@ inline std::string pointer_info_problem(const outback_pointer_info& info, const 
          detail::hex_text(address) + ": expected an allocation that holds it, or null " + "and 0";
 }
 
+/// Checks the formats that `kernels.formats` wrote. `formats` must be a whole struct.
+inline std::string formats_problem(const outback_formats& formats) {
+  constexpr std::size_t room = std::extent_v<decltype(formats.list)>;
+  if (formats.count == 0 || formats.count > room) {
+    return "made count " + std::to_string(formats.count) + ": expected 1 to " +
+           std::to_string(room);
+  }
+  return detail::text_problem("target", formats.target);
+}
+
 /// Checks the records that `activity.read` wrote. `records` must be a whole struct.
 inline std::string records_problem(const outback_records& records) {
   constexpr std::size_t room = std::extent_v<decltype(records.list)>;

@@ -51,7 +51,7 @@ extern "C" {
 // Goes up when a slot changes its meaning: the caller and the runtime must have the same number.
 #define OUTBACK_ABI_MAJOR 1
 // Goes up when a slot or a group is appended: any two numbers work together.
-#define OUTBACK_ABI_MINOR 2
+#define OUTBACK_ABI_MINOR 3
 // Means host memory, where an argument or a result is a device index.
 #define OUTBACK_HOST (-1)
 
@@ -80,6 +80,8 @@ enum {
 typedef struct outback_stream_* outback_stream;
 typedef struct outback_event_* outback_event;
 typedef struct outback_graph_* outback_graph;
+typedef struct outback_module_* outback_module;
+typedef struct outback_kernel_* outback_kernel;
 
 // Bits of outback_device_info.flags.
 enum {
@@ -88,7 +90,15 @@ enum {
   // The device may read and write any host memory, memory from malloc included.
   OUTBACK_ADDRESSES_HOST = 2u,
   // The device and the host share one physical memory.
-  OUTBACK_INTEGRATED = 4u
+  OUTBACK_INTEGRATED = 4u,
+  // The device's kernels cannot compute with 64-bit floating-point numbers.
+  OUTBACK_NO_FLOAT64 = 8u,
+  // The device has no arithmetic of its own for 16-bit floating-point numbers (IEEE 754 binary16,
+  // or bfloat16): kernels load and store such numbers, and compute with 32 bits.
+  OUTBACK_NO_FLOAT16 = 16u,
+  OUTBACK_NO_BFLOAT16 = 32u,
+  // The device has no atomic operations on 64-bit integers.
+  OUTBACK_NO_INT64_ATOMICS = 64u
 };
 
 // The properties of a device, written by device_info. Callers read them once and keep them.
@@ -567,6 +577,119 @@ typedef struct outback_ranges {
   outback_status (*mark)(void* self, const char* name);
 } outback_ranges;
 
+// What the bytes of a module are. A runtime takes the formats that its driver takes. Numbers from
+// 1000 on are the vendor's own.
+typedef int32_t outback_format;
+enum {
+  // An ELF shared object for the host's processor, with kernels as in outback/host_kernel.h.
+  OUTBACK_FORMAT_HOST = 1,
+  // A SPIR-V module with OpenCL's kernels (execution model Kernel).
+  OUTBACK_FORMAT_SPIRV = 2,
+  // CUDA's assembly language, as text.
+  OUTBACK_FORMAT_PTX = 3,
+  // Machine code for NVIDIA's devices: a cubin or a fatbin.
+  OUTBACK_FORMAT_CUBIN = 4,
+  // Machine code for AMD's devices: a HIP code object.
+  OUTBACK_FORMAT_HSACO = 5,
+  // OpenCL C, as text.
+  OUTBACK_FORMAT_OPENCL_C = 6
+};
+
+// The list that `kernels.formats` writes.
+typedef struct outback_formats {
+  // Input: the caller's sizeof. A runtime must not write beyond this size.
+  uint32_t struct_size;
+  // How many entries of `list` the runtime wrote, at least 1.
+  uint32_t count;
+  // The formats that module_load takes, the best one first.
+  outback_format list[16];
+  // The driver's name for what machine code must be compiled for, for example "sm_90" or "gfx90a":
+  // UTF-8, null-terminated; empty if the driver has no such name.
+  char target[64];
+} outback_formats;
+
+// The facts that `kernels.info` writes about a kernel.
+typedef struct outback_kernel_info {
+  // Input: the caller's sizeof. A runtime must not write beyond this size.
+  uint32_t struct_size;
+  // How many arguments a launch must have; -1 if the driver does not tell.
+  int32_t argument_count;
+  // How many items a group may have at most for this kernel. This and all further members are 0 if
+  // the driver does not tell.
+  uint32_t max_items;
+  // How many items run in step.
+  uint32_t subgroup_size;
+  // How many registers an item uses.
+  uint32_t registers;
+  uint32_t reserved;
+  // Bytes of local memory that a group uses besides outback_launch.local_size.
+  uint64_t local_size;
+  // Bytes of device memory that each item uses for itself, for example for spilled registers.
+  uint64_t private_size;
+} outback_kernel_info;
+
+// One argument of a kernel, passed by value.
+typedef struct outback_argument {
+  // Points to the argument's bytes: a number, a device pointer, or a struct.
+  const void* value;
+  // How many bytes the argument has, at least 1.
+  uint32_t size;
+  // 1 if the argument is a device pointer: it may be null and may point into the middle of an
+  // allocation, and `size` is sizeof(void*). Otherwise 0. A struct may contain device pointers only
+  // if device_info has OUTBACK_HOST_ADDRESSABLE or if the driver lets kernels follow any pointer.
+  uint32_t is_memory;
+} outback_argument;
+
+// How `kernels.launch` runs a kernel: groups[0] x groups[1] x groups[2] groups, of items[0] x
+// items[1] x items[2] items each. The launch and everything that it points to are read before the
+// call returns.
+typedef struct outback_launch {
+  // The caller's sizeof.
+  uint32_t struct_size;
+  uint32_t argument_count;
+  // In the order of the kernel's parameters; may be null if there are none.
+  const outback_argument* arguments;
+  // If one of the three is 0, the launch does nothing.
+  uint32_t groups[3];
+  // Each at least 1.
+  uint32_t items[3];
+  // Bytes of local memory for each group, for a kernel that leaves their number to the launch. In
+  // OpenCL C and SPIR-V the kernel's last parameter is then a pointer to local memory, and
+  // `arguments` does not have that parameter. Otherwise 0.
+  uint64_t local_size;
+} outback_launch;
+
+// Code that the device runs. The caller owns a module; a kernel belongs to its module.
+typedef struct outback_kernels {
+  uint32_t struct_size;
+  uint32_t reserved;
+  // Writes the formats that module_load takes. They stay the same as long as the process runs.
+  outback_status (*formats)(void* self, int32_t device, outback_formats* formats);
+  // Makes a module of `size` bytes, never null. May compile, and may take seconds. UNSUPPORTED if
+  // the runtime does not take the format. INVALID_ARGUMENT if the driver refuses the bytes:
+  // last_error() then begins with the driver's or the compiler's own words. Text needs no null
+  // character at its end.
+  outback_status (*module_load)(void* self, int32_t device, outback_format format,
+                                const void* bytes, size_t size, outback_module* module);
+  // Unloads a module. Its kernels are gone. Launches that are not done yet still run, and so do
+  // graphs that have launches of the module's kernels. Does not wait.
+  outback_status (*module_unload)(void* self, int32_t device, outback_module module);
+  // Writes the kernel of this name, never null, and for one name the same kernel each time. `name`
+  // is UTF-8, null-terminated. INVALID_ARGUMENT if the module has no such kernel.
+  outback_status (*kernel)(void* self, int32_t device, outback_module module, const char* name,
+                           outback_kernel* kernel);
+  // Writes the facts about a kernel.
+  outback_status (*info)(void* self, int32_t device, outback_kernel kernel,
+                         outback_kernel_info* info);
+  // Enqueues one piece of work on the stream. Several threads may launch one kernel at once.
+  // INVALID_ARGUMENT if the number or a size of the arguments does not fit the kernel, as far as
+  // the driver tells, or if the device cannot run that many groups or items, or cannot give a group
+  // that much local memory. A kernel that faults while it runs is a failure of work that was
+  // enqueued.
+  outback_status (*launch)(void* self, int32_t device, outback_kernel kernel,
+                           const outback_launch* launch, outback_stream stream);
+} outback_kernels;
+
 // The table. The table and everything that it points to must be valid until the process ends, since
 // tensors may outlive main().
 typedef struct outback_runtime {
@@ -623,6 +746,7 @@ typedef struct outback_runtime {
   const outback_telemetry* telemetry;
   const outback_activity* activity;  // since OUTBACK_ABI_MINOR 1
   const outback_ranges* ranges;      // since OUTBACK_ABI_MINOR 2
+  const outback_kernels* kernels;    // since OUTBACK_ABI_MINOR 3
 } outback_runtime;
 
 #ifdef __cplusplus

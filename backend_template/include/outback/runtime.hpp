@@ -24,7 +24,7 @@
 //   Errors     Members throw outback::invalid_argument, out_of_memory, device_lost or unsupported,
 //              or any outback::runtime_error (outback/runtime_error.hpp). The table turns the
 //              exception into its status. std::bad_alloc becomes OUTBACK_OUT_OF_MEMORY, and every
-//              other exception OUTBACK_INTERNAL. The table keeps the text, cut to 1023 bytes, for
+//              other exception OUTBACK_INTERNAL. The table keeps the text, cut to 8191 bytes, for
 //              last_error of the calling thread.
 //   Checks     The table itself refuses null for pointers that must not be null, null events and
 //              graphs, and wrong sizes of patterns and structs. The class checks device indices,

@@ -81,10 +81,10 @@ namespace detail {
 /// The calling thread's last text, for `last_error`. It is a plain array for two reasons: storing a
 /// text must not allocate, since the text may report a lack of memory; and no destructor may run
 /// when a thread ends, since another destructor of that thread may still call a slot.
-inline constexpr std::size_t error_text_size = 1024;
+inline constexpr std::size_t error_text_size = 8192;  // room for a compiler's first errors
 inline thread_local constinit char error_text[error_text_size] = {};
 
-/// Stores `text` as the calling thread's last text, cut to 1023 bytes, and returns `status`. `text`
+/// Stores `text` as the calling thread's last text, cut to 8191 bytes, and returns `status`. `text`
 /// may point into `error_text` itself.
 inline outback_status fail(outback_status status, const char* text) noexcept {
   const std::size_t size =

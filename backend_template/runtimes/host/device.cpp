@@ -11,7 +11,7 @@ namespace outback::host {
 namespace {
 
 bool has_told(const stream& of) {
-  return of.failure() == nullptr || !of.failure()->is_kept();
+  return !of.failure()->is_kept();
 }
 
 }  // namespace

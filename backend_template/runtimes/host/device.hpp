@@ -19,6 +19,10 @@ namespace outback::host {
 /// The range of stream priorities. Lower is more urgent, as in torch.cuda.
 inline constexpr int32_t least_priority = 1, greatest_priority = -1;
 
+/// How many items a group of a kernel may have, and how many bytes of local memory.
+inline constexpr uint32_t max_group_size = 1024;
+inline constexpr uint64_t max_local_size = uint64_t{1} << 20;
+
 /// A device's memory budget, which is only a number here because the memory itself is the host's,
 /// and its streams. May be used from any thread. The destructor must run after every other call has
 /// returned.

@@ -35,8 +35,8 @@ class mark {
   void wait() const;
   /// Throws if `wait` would throw, without waiting.
   void check_reachable() const;
-  /// Connects the mark to late failures of the stream that will complete it; null if no work can
-  /// fail. Call this before you pass the mark to the stream.
+  /// Connects the mark to late failures of the stream that will complete it. Call this before you
+  /// pass the mark to the stream.
   void watch(std::shared_ptr<late_failure> failure) { failure_ = std::move(failure); }
   /// If work before the mark failed late and the failure was not reported yet, throws the failure.
   /// Call this after the mark is completed.

@@ -53,6 +53,7 @@ outback_device_info host_runtime::device_info(int32_t index) {
   info.alignment = alignment;
   info.kernels_of = options_.host_addressable ? 1 : 0;  // kDLCPU
   info.compute_units = std::thread::hardware_concurrency();
+  info.max_group_size = max_group_size;
   std::snprintf(info.name, sizeof(info.name), "Outback host device");
   return info;
 }

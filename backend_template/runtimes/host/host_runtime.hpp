@@ -34,7 +34,9 @@
 //              that thread.
 //   Graphs     A launch runs the captured work on one thread, in the order in which it was
 //              enqueued.
-//   Failures   Work never fails, unless host_options::fail_work asks for it.
+//   Failures   Kernels may fault. No other work fails, unless host_options::fail_work asks for it.
+//   Modules    A module is a shared object with kernels as in outback/host_kernel.h. A launch runs
+//              all its groups on the stream's thread.
 //   Adversary  With host_options::adversarial each launch runs in another order that the contract
 //              allows.
 #pragma once
@@ -109,6 +111,13 @@ class event;
 ///   activity_flush     Only checks the index: a record exists before a caller can know that its
 ///                      work is done.
 ///   range_push, range_pop, range_mark Do nothing: only layers, such as a trace, use ranges.
+///   module_load        Takes OUTBACK_FORMAT_HOST. Loads the bytes with dlopen, from memory. Kernels
+///                      find the symbols of the process and of the module, not of other modules.
+///   kernel_launch      Checks the number of arguments and their sizes. Never runs the kernel on the
+///                      calling thread. With protected memory, replaces device pointers among the
+///                      arguments by the places where the memory is, but no pointers in structs.
+///                      Throws outback::invalid_argument for a pointer that kernels of the device
+///                      cannot access.
 ///   telemetry_read     Measures utilization and memory in use, by the runtime's own counts. Throws
 ///                      outback::unsupported for the other metrics.
 ///   telemetry_processesLists this process if it uses memory of the device. No other process can
@@ -139,6 +148,7 @@ class host_runtime {
   OUTBACK_MEMBERS_OF(telemetry)
   OUTBACK_MEMBERS_OF(activity)
   OUTBACK_MEMBERS_OF(ranges)
+  OUTBACK_MEMBERS_OF(kernels)
 
  private:
   // Returns the device with this index. Throws outback::invalid_argument if there is no such
@@ -158,6 +168,9 @@ class host_runtime {
   void release(const allocation& taken) noexcept;
   // Returns the memory that the address stands for.
   void* bytes_at(const void* ptr) const;
+  // Returns the memory that an argument of a kernel stands for. Throws outback::invalid_argument if
+  // kernels of device `index` cannot access that memory; `number` is the argument's for the text.
+  void* kernel_memory(int32_t index, const void* ptr, uint32_t number) const;
   // Returns whether the whole range is pinned or registered host memory.
   bool pinned(const void* ptr, std::size_t size) const;
 

@@ -30,12 +30,23 @@ const char* words_of(outback_record_kind kind) noexcept {
 
 }  // namespace
 
+std::string failing_work::text(const work_note& failed) const {
+  return "piece of work number " + std::to_string(number_) + ", " + words_of(failed.kind) +
+         ", failed after it was enqueued, as OUTBACK_HOST_FAIL_WORK asks";
+}
+
+void late_failure::keep(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (is_kept_.load(std::memory_order_relaxed)) return;
+  text_ = text;
+  is_kept_.store(true, std::memory_order_release);
+}
+
 void late_failure::tell() {
-  const outback_record_kind kind = kind_.exchange(0, std::memory_order_acq_rel);
-  if (kind == 0) return;
-  throw runtime_error(OUTBACK_INTERNAL,
-                      "piece of work number " + std::to_string(number_) + ", " + words_of(kind) +
-                          ", failed after it was enqueued, as OUTBACK_HOST_FAIL_WORK asks");
+  if (!is_kept()) return;
+  const std::lock_guard lock(mutex_);
+  if (!is_kept_.exchange(false, std::memory_order_acq_rel)) return;
+  throw runtime_error(OUTBACK_INTERNAL, text_);
 }
 
 }  // namespace outback::host

@@ -1,9 +1,12 @@
-// Work that fails after it was enqueued. OUTBACK_HOST_FAIL_WORK makes a piece of work fail, to test
-// programs and backends with errors that show up late. See host_options::fail_work.
+// Work that fails after it was enqueued: kernels that fault, and the piece of work that
+// OUTBACK_HOST_FAIL_WORK makes fail, to test programs and backends with errors that show up late.
+// See host_options::fail_work.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
+#include <string>
 
 #include "backend_template/runtimes/host/activity_log.hpp"
 
@@ -15,12 +18,13 @@ class failing_work {
   /// Piece number `number`, from 1, fails.
   explicit failing_work(uint64_t number) noexcept : number_(number) {}
 
-  uint64_t number() const noexcept { return number_; }
   /// Counts a piece of work that is enqueued outside of a capture, and returns whether this piece
   /// fails. Does not count marks such as an event's recording. May be called from any thread.
   bool picks(const work_note& note) noexcept {
     return note.kind != 0 && count_.fetch_add(1, std::memory_order_relaxed) + 1 == number_;
   }
+  /// Returns the text of the failure of the piece that was picked.
+  std::string text(const work_note& failed) const;
 
  private:
   const uint64_t number_;
@@ -30,18 +34,36 @@ class failing_work {
 /// The failure on one stream that was not reported yet. May be used from any thread.
 class late_failure {
  public:
-  explicit late_failure(uint64_t number) noexcept : number_(number) {}
+  /// Makes `failure` the one that `of_running_work` returns on this thread, as long as the object
+  /// exists.
+  class scope {
+   public:
+    explicit scope(late_failure& failure) noexcept : before_(running_) { running_ = &failure; }
+    ~scope() { running_ = before_; }
+    scope(const scope&) = delete;
+    scope& operator=(const scope&) = delete;
 
-  /// Stores the failure of a piece of work. The stream calls this when the piece has failed.
-  void keep(const work_note& note) noexcept { kind_.store(note.kind, std::memory_order_release); }
-  bool is_kept() const noexcept { return kind_.load(std::memory_order_acquire) != 0; }
+   private:
+    late_failure* const before_;
+  };
+
+  /// Returns the failure of the stream whose work the calling thread runs. Only for work of a
+  /// stream.
+  static late_failure& of_running_work() noexcept { return *running_; }
+
+  /// Keeps the failure of a piece of work, unless an earlier one was not reported yet.
+  void keep(const std::string& text);
+  bool is_kept() const noexcept { return is_kept_.load(std::memory_order_acquire); }
   /// Throws the failure once, as an outback::runtime_error with OUTBACK_INTERNAL. Does nothing if
   /// there is no failure.
   void tell();
 
  private:
-  const uint64_t number_;
-  std::atomic<outback_record_kind> kind_{0};  // 0: no failure
+  static inline thread_local constinit late_failure* running_ = nullptr;
+
+  std::atomic<bool> is_kept_{false};
+  std::mutex mutex_;
+  std::string text_;
 };
 
 /// Whether a failing piece of work does not run. Copies and fills do not run, and so write nothing.

@@ -61,9 +61,7 @@ class stream : public std::enable_shared_from_this<stream> {
       : device_(device),
         options_(options),
         busy_(std::move(busy)),
-        log_(std::move(log)),
-        failure_(options.failing ? std::make_shared<late_failure>(options.failing->number())
-                                 : nullptr) {}
+        log_(std::move(log)) {}
   /// Makes another handle for the queue of `queue`. Such an object allows only calls of `queue()`
   /// and `device()`.
   explicit stream(std::shared_ptr<stream> queue)
@@ -133,12 +131,10 @@ class stream : public std::enable_shared_from_this<stream> {
     return is_done;
   }
 
-  /// The stream's late failure that was not reported yet; null if no work of the stream can fail.
+  /// The stream's late failure that was not reported yet.
   const std::shared_ptr<late_failure>& failure() const noexcept { return failure_; }
   /// Throws a late failure of the stream, once.
-  void tell_failure() {
-    if (failure_ != nullptr) failure_->tell();
-  }
+  void tell_failure() { failure_->tell(); }
   /// Waits like `sync`, but leaves a late failure to the next call that reports it.
   void sync_untold();
 
@@ -197,8 +193,9 @@ class stream : public std::enable_shared_from_this<stream> {
   }
   template <class Work>
   void run_piece(const record_place& place, const work_note& note, bool fails, const Work& work) {
+    const late_failure::scope running(*failure_);
     if (!fails || !is_left_undone(note)) run_recorded(place, note, work);
-    if (fails) failure_->keep(note);
+    if (fails) failure_->keep(options_.failing->text(note));
   }
   static uint64_t next_number() noexcept {
     static constinit std::atomic<uint64_t> last{0};
@@ -229,7 +226,7 @@ class stream : public std::enable_shared_from_this<stream> {
   stream_options options_;  // only the thread uses the adversary
   const std::shared_ptr<busy_clock> busy_;
   const std::shared_ptr<activity_log> log_;
-  const std::shared_ptr<late_failure> failure_;
+  const std::shared_ptr<late_failure> failure_ = std::make_shared<late_failure>();
   const uint64_t number_ = next_number();
   const std::shared_ptr<stream> queue_of_;
   std::atomic<uint64_t> pending_{0};     // pieces enqueued or running; written under mutex_

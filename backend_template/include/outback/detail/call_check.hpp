@@ -91,6 +91,47 @@ inline void check_rule(slots::activity_read, int32_t, outback_records* records) 
                   "the size of the whole struct, " + std::to_string(sizeof(*records)));
 }
 
+inline void check_rule(slots::module_load, int32_t, outback_format, const void*, std::size_t size,
+                       outback_module*) {
+  if (size == 0) refuse_argument("size", size, "the bytes of a module");
+}
+
+inline void check_kernel_argument(const outback_argument& argument, uint32_t number) {
+  const std::string name = "arguments[" + std::to_string(number) + "].";
+  if (argument.value == nullptr) throw invalid_argument(name + "value is null");
+  if (argument.is_memory > 1) {
+    refuse_argument((name + "is_memory").c_str(), argument.is_memory, "0 or 1");
+  }
+  const bool fits = argument.is_memory == 0 ? argument.size != 0 : argument.size == sizeof(void*);
+  if (fits) return;
+  refuse_argument((name + "size").c_str(), argument.size,
+                  argument.is_memory == 0 ? "at least 1"
+                                          : "the size of a pointer, " +
+                                                std::to_string(sizeof(void*)));
+}
+inline void check_rule(slots::kernel_launch, int32_t, outback_kernel, const outback_launch* launch,
+                       outback_stream) {
+  if (launch->struct_size < sizeof(*launch)) {
+    refuse_argument("launch->struct_size", launch->struct_size,
+                    "the size of the whole struct, " + std::to_string(sizeof(*launch)));
+  }
+  if (launch->argument_count != 0 && launch->arguments == nullptr) {
+    throw invalid_argument("launch->arguments is null, and argument_count is " +
+                           std::to_string(launch->argument_count));
+  }
+  for (uint32_t i = 0; i < launch->argument_count; ++i) {
+    check_kernel_argument(launch->arguments[i], i);
+  }
+  uint64_t items = 1;
+  for (const uint32_t count : launch->items) {
+    if (count == 0) refuse_argument("launch->items", count, "at least 1 item in each dimension");
+    if (items * count > UINT32_MAX) {
+      refuse_argument("launch->items", items * count, "fewer items in a group");
+    }
+    items *= count;
+  }
+}
+
 /// Throws invalid_argument if the arguments break a rule of the slot. Pointers that must not be
 /// null by their role have been checked already.
 template <class Slot, class... Args>

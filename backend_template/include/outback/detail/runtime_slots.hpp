@@ -125,8 +125,10 @@ template <class T>
 T& as_parameter(T& value) {
   return value;
 }
-inline const outback_ipc_handle& as_parameter(const outback_ipc_handle*& handle) {
-  return *handle;
+template <class T>
+  requires slots::is_given_struct<T>
+auto& as_parameter(T& given) {
+  return *given;
 }
 
 /// Calls the member with the first arguments, as many as it has parameters, and writes its result

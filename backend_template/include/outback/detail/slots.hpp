@@ -41,6 +41,7 @@ enum class role : uint8_t {
   side,     // a device index or OUTBACK_HOST
   output,   // a pointer that is not null; the slot writes there, on success only
   makes,    // an output that gets a new handle of the device, which is not null
+  lends,    // an output that gets a handle, not null, which belongs to the call's `handle`
   handle,   // a handle of the device that the call names; not null
   or_null,  // the same, but null is allowed and means the default stream
   of_any,   // a handle of any device; not null
@@ -55,7 +56,7 @@ struct argument {
 
 /// Whether the slot writes through the argument, which is a pointer.
 constexpr bool is_output(role r) {
-  return r == role::output || r == role::makes;
+  return r == role::output || r == role::makes || r == role::lends;
 }
 
 // Shorthands, with which the list reads like the declarations in outback/runtime.h.
@@ -68,6 +69,7 @@ OUTBACK_ROLE(needed)
 OUTBACK_ROLE(side)
 OUTBACK_ROLE(output)
 OUTBACK_ROLE(makes)
+OUTBACK_ROLE(lends)
 OUTBACK_ROLE(handle)
 OUTBACK_ROLE(or_null)
 OUTBACK_ROLE(of_any)
@@ -92,6 +94,10 @@ template <>
 inline constexpr const char* handle_name<outback_event> = "event";
 template <>
 inline constexpr const char* handle_name<outback_graph> = "graph";
+template <>
+inline constexpr const char* handle_name<outback_module> = "module";
+template <>
+inline constexpr const char* handle_name<outback_kernel> = "kernel";
 
 /// Whether an argument of type `Arg` can have the role. A wrong role would not fail at run time:
 /// the argument would just go unchecked.
@@ -108,12 +114,23 @@ consteval bool suits(role is) {
       return std::is_same_v<Arg, int32_t>;
     case role::output:
     case role::makes:
+    case role::lends:
       return std::is_pointer_v<Arg> && handle_name<Arg> == nullptr &&
-             (handle_name<target> != nullptr) == (is == role::makes);
+             (handle_name<target> != nullptr) == (is != role::output);
     default:
       return handle_name<Arg> != nullptr;
   }
 }
+
+/// Whether an argument of type `Arg` is a pointer to a struct that the caller fills.
+template <class Arg>
+inline constexpr bool is_given_struct = std::is_same_v<Arg, const outback_ipc_handle*> ||
+                                        std::is_same_v<Arg, const outback_launch*>;
+
+/// The member's parameter for an argument of type `Arg`: a pointer to a struct becomes a reference.
+template <class Arg>
+using parameter_for = std::conditional_t<
+    is_given_struct<Arg>, std::add_lvalue_reference_t<std::remove_pointer_t<Arg>>, Arg>;
 
 /// Whether the member's parameters match the slot's inputs (all arguments but the outputs), and
 /// each role suits its argument.
@@ -123,10 +140,7 @@ consteval bool row_fits(outback_status (*Owner::*)(void*, Args...), Result (*)(P
   if constexpr (sizeof...(Args) != N || sizeof...(Parameters) > N) {
     return false;
   } else {
-    // The parameter types of the member: as in the slot, but a pointer to a struct becomes a
-    // reference.
-    using given = std::tuple<std::conditional_t<std::is_same_v<Args, const outback_ipc_handle*>,
-                                                const outback_ipc_handle&, Args>...>;
+    using given = std::tuple<parameter_for<Args>...>;
     bool fits = true;
     const auto inputs = [&]<std::size_t... I>(std::index_sequence<I...>) {
       return (std::is_same_v<std::tuple_element_t<I, given>, Parameters> && ...);
