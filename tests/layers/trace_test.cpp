@@ -104,6 +104,44 @@ TEST_F(TextTraceTest, EachGroup) {
   EXPECT_THAT(last(), HasSubstr(" ranges.pop() = ok, "));
 }
 
+TEST_F(TextTraceTest, LaunchesHaveNamesGridsAndArguments) {
+  outback_module m = nullptr;
+  outback_kernel k = nullptr;
+  EXPECT_EQ(t_.kernels->module_load(self_, 1, OUTBACK_FORMAT_HOST, "code", 4, &m), OUTBACK_OK);
+  EXPECT_THAT(last(), HasSubstr(", size=4) = ok (module=" + at(m) + "), "));
+  EXPECT_EQ(t_.kernels->kernel(self_, 1, m, "add", &k), OUTBACK_OK);
+  EXPECT_THAT(last(), HasSubstr("name=\"add\") = ok (kernel=" + at(k) + "), "));
+  void* ptr = nullptr;
+  EXPECT_EQ(t_.mem_alloc(self_, 1, 64, &ptr), OUTBACK_OK);
+  const uint32_t number = 0x01020304;
+  const std::array<std::byte, 20> wide = {};
+  const outback_argument arguments[] = {
+      {&ptr, sizeof(ptr), 1}, {&number, sizeof(number), 0}, {wide.data(), 20, 0}};
+  outback_launch launch = {.struct_size = sizeof(launch),
+                           .argument_count = 3,
+                           .arguments = arguments,
+                           .groups = {5, 6, 7},
+                           .items = {8, 2, 1},
+                           .local_size = 96};
+  EXPECT_EQ(t_.kernels->launch(self_, 1, k, &launch, nullptr), OUTBACK_OK);
+  EXPECT_THAT(last(), HasSubstr(" kernels.launch(device=1, kernel=" + at(k) +
+                                ", name=\"add\", launch=[groups 5x6x7 of items 8x2x1, local 96 "
+                                "bytes: " +
+                                at(ptr) +
+                                ", bytes 04030201, bytes "
+                                "00000000000000000000000000000000... of 20], stream=null) = ok, "));
+  launch = {.struct_size = sizeof(launch),
+            .argument_count = 0,
+            .arguments = nullptr,
+            .groups = {1, 1, 1},
+            .items = {1, 1, 1},
+            .local_size = 0};
+  EXPECT_EQ(t_.kernels->launch(self_, 1, k, &launch, nullptr), OUTBACK_OK);
+  EXPECT_THAT(last(), HasSubstr(", launch=[groups 1x1x1 of items 1x1x1], stream=null) = ok, "));
+  EXPECT_EQ(t_.kernels->launch(self_, 1, k, nullptr, nullptr), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_THAT(last(), HasSubstr(", launch=null, stream=null) = invalid_argument: launch is null"));
+}
+
 // Bytes and descriptor, on the side that makes a handle and on the one that opens it.
 TEST_F(TextTraceTest, IpcHandlesAreWritten) {
   void *ptr = nullptr, *opened = nullptr;

@@ -30,6 +30,25 @@ function(_outback_runtime_suite_part name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${OUTBACK_UNITY} UNITY_BUILD_BATCH_SIZE 0)
 endfunction()
 
+# _outback_runtime_suite_kernels(<target>): gives <target> the suite's kernels, in all formats of suite/kernels.
+function(_outback_runtime_suite_kernels target)
+  set(folder "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/suite/kernels")
+  add_library(outback_runtime_suite_host_kernels MODULE "${folder}/host_kernels.cpp")
+  target_link_libraries(outback_runtime_suite_host_kernels PRIVATE outback::runtime)
+  outback_target_defaults(outback_runtime_suite_host_kernels)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/kernels.cl" "${folder}/kernels.ptx"
+                                         "${folder}/kernels.spv")
+  file(READ "${folder}/kernels.cl" OUTBACK_KERNELS_OPENCL_C)
+  file(READ "${folder}/kernels.ptx" OUTBACK_KERNELS_PTX)
+  file(READ "${folder}/kernels.spv" OUTBACK_KERNELS_SPIRV HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," OUTBACK_KERNELS_SPIRV "${OUTBACK_KERNELS_SPIRV}")
+  set(OUTBACK_KERNELS_HOST "$<TARGET_FILE:outback_runtime_suite_host_kernels>")
+  configure_file("${folder}/modules.cpp.in" outback_suite_kernels/modules.cpp.in @ONLY)
+  file(GENERATE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/outback_suite_kernels/modules.cpp"
+       INPUT "${CMAKE_CURRENT_BINARY_DIR}/outback_suite_kernels/modules.cpp.in")
+  target_sources(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/outback_suite_kernels/modules.cpp")
+endfunction()
+
 # outback_add_runtime_suite_library()
 #
 # Compiles the suite, with the options of the calling folder, for all programs of the build. The first program does that by
@@ -89,8 +108,10 @@ function(outback_add_runtime_suite_library)
     telemetry_test.cpp
     activity_test.cpp
     ranges_test.cpp
+    kernels_test.cpp
     growth_test.cpp
     programs_test.cpp)
+  _outback_runtime_suite_kernels(outback_runtime_suite)
 endfunction()
 
 # outback_add_runtime_suite_program(<name> <target> <symbol>)
@@ -107,6 +128,7 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
   add_executable(${name} "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/suite/table.cpp")
   target_compile_definitions(${name} PRIVATE OUTBACK_SUITE_TABLE=${table_function})
   target_link_libraries(${name} PRIVATE outback_runtime_suite_basics outback_runtime_suite ${runtime_library})
+  add_dependencies(${name} outback_runtime_suite_host_kernels) # which the program loads
   outback_target_defaults(${name})
 endfunction()
 

@@ -175,7 +175,46 @@ FIELD(outback_ranges, push, 8);
 FIELD(outback_ranges, pop, 16);
 FIELD(outback_ranges, mark, 24);
 
-SIZE(outback_runtime, 184);
+SIZE(outback_formats, 136);
+FIELD(outback_formats, struct_size, 0);
+FIELD(outback_formats, count, 4);
+FIELD(outback_formats, list, 8);
+FIELD(outback_formats, target, 72);
+
+SIZE(outback_kernel_info, 40);
+FIELD(outback_kernel_info, struct_size, 0);
+FIELD(outback_kernel_info, argument_count, 4);
+FIELD(outback_kernel_info, max_items, 8);
+FIELD(outback_kernel_info, subgroup_size, 12);
+FIELD(outback_kernel_info, registers, 16);
+FIELD(outback_kernel_info, reserved, 20);
+FIELD(outback_kernel_info, local_size, 24);
+FIELD(outback_kernel_info, private_size, 32);
+
+SIZE(outback_argument, 16);
+FIELD(outback_argument, value, 0);
+FIELD(outback_argument, size, 8);
+FIELD(outback_argument, is_memory, 12);
+
+SIZE(outback_launch, 48);
+FIELD(outback_launch, struct_size, 0);
+FIELD(outback_launch, argument_count, 4);
+FIELD(outback_launch, arguments, 8);
+FIELD(outback_launch, groups, 16);
+FIELD(outback_launch, items, 28);
+FIELD(outback_launch, local_size, 40);
+
+SIZE(outback_kernels, 56);
+FIELD(outback_kernels, struct_size, 0);
+FIELD(outback_kernels, reserved, 4);
+FIELD(outback_kernels, formats, 8);
+FIELD(outback_kernels, module_load, 16);
+FIELD(outback_kernels, module_unload, 24);
+FIELD(outback_kernels, kernel, 32);
+FIELD(outback_kernels, info, 40);
+FIELD(outback_kernels, launch, 48);
+
+SIZE(outback_runtime, 192);
 FIELD(outback_runtime, struct_size, 0);
 FIELD(outback_runtime, abi_major, 4);
 FIELD(outback_runtime, abi_minor, 6);
@@ -201,6 +240,7 @@ FIELD(outback_runtime, graphs, 152);
 FIELD(outback_runtime, telemetry, 160);
 FIELD(outback_runtime, activity, 168);
 FIELD(outback_runtime, ranges, 176);
+FIELD(outback_runtime, kernels, 184);
 
 VALUE(OUTBACK_OK, 0);
 VALUE(OUTBACK_NOT_READY, 1);
@@ -212,6 +252,10 @@ VALUE(OUTBACK_INTERNAL, 6);
 VALUE(OUTBACK_HOST_ADDRESSABLE, 1);
 VALUE(OUTBACK_ADDRESSES_HOST, 2);
 VALUE(OUTBACK_INTEGRATED, 4);
+VALUE(OUTBACK_NO_FLOAT64, 8);
+VALUE(OUTBACK_NO_FLOAT16, 16);
+VALUE(OUTBACK_NO_BFLOAT16, 32);
+VALUE(OUTBACK_NO_INT64_ATOMICS, 64);
 VALUE(OUTBACK_EVENT_TIMING, 1);
 VALUE(OUTBACK_EVENT_BLOCKING, 2);
 VALUE(OUTBACK_EVENT_INTERPROCESS, 4);
@@ -235,6 +279,12 @@ VALUE(OUTBACK_RECORD_CALLBACK, 7);
 VALUE(OUTBACK_RECORD_GRAPH, 8);
 VALUE(OUTBACK_RECORD_OTHER, 9);
 VALUE(OUTBACK_RECORD_IN_GRAPH, 1);
+VALUE(OUTBACK_FORMAT_HOST, 1);
+VALUE(OUTBACK_FORMAT_SPIRV, 2);
+VALUE(OUTBACK_FORMAT_PTX, 3);
+VALUE(OUTBACK_FORMAT_CUBIN, 4);
+VALUE(OUTBACK_FORMAT_HSACO, 5);
+VALUE(OUTBACK_FORMAT_OPENCL_C, 6);
 VALUE(OUTBACK_HOST, -1);
 VALUE(OUTBACK_UNKNOWN_MEMORY, UINT64_MAX);
 // clang-format on

@@ -269,6 +269,69 @@ TEST_F(TableSlotsTest, AnswersReachTheCaller) {
   EXPECT_EQ(t.ranges->pop(t.self), OUTBACK_INVALID_ARGUMENT);
 }
 
+TEST_F(TableSlotsTest, ModulesAndKernels) {
+  object_.on_call = [] {};
+  const outback_runtime& t = *table_;
+  outback_formats formats = {};
+  EXPECT_EQ(t.kernels->formats(t.self, 0, &formats), OUTBACK_INVALID_ARGUMENT);
+  formats.struct_size = sizeof(formats);
+  EXPECT_EQ(t.kernels->formats(t.self, 0, &formats), OUTBACK_OK);
+  EXPECT_EQ(formats.struct_size, sizeof(formats));
+  EXPECT_EQ(formats.count, 1u);
+  outback_module m = nullptr;
+  EXPECT_EQ(t.kernels->module_load(t.self, 0, OUTBACK_FORMAT_HOST, nullptr, 4, &m),
+            OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(t.kernels->module_load(t.self, 0, OUTBACK_FORMAT_HOST, "", 0, &m),
+            OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(t.kernels->module_load(t.self, 0, OUTBACK_FORMAT_HOST, "code", 4, &m), OUTBACK_OK);
+  outback_kernel k = nullptr;
+  EXPECT_EQ(t.kernels->kernel(t.self, 0, m, nullptr, &k), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(t.kernels->kernel(t.self, 0, m, "none", &k), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(t.kernels->kernel(t.self, 0, m, "add", &k), OUTBACK_OK);
+  outback_kernel_info info = {};
+  info.struct_size = sizeof(info);
+  EXPECT_EQ(t.kernels->info(t.self, 0, k, &info), OUTBACK_OK);
+  EXPECT_EQ(info.max_items, 256u);
+  const uint32_t number = 7;
+  outback_argument argument = {&number, sizeof(number), 0};
+  outback_launch launch = {.struct_size = sizeof(launch),
+                           .argument_count = 1,
+                           .arguments = &argument,
+                           .groups = {3, 1, 1},
+                           .items = {1, 1, 1},
+                           .local_size = 0};
+  EXPECT_EQ(t.kernels->launch(t.self, 0, k, &launch, nullptr), OUTBACK_OK);
+  EXPECT_EQ(object_.launches(), 1);
+  EXPECT_EQ(object_.last_groups(), 3u);
+  const auto refuses = [&](outback_launch wrong, const char* expected) {
+    EXPECT_EQ(t.kernels->launch(t.self, 0, k, &wrong, nullptr), OUTBACK_INVALID_ARGUMENT);
+    EXPECT_THAT(t.last_error(t.self), testing::HasSubstr(expected));
+  };
+  outback_launch wrong = launch;
+  wrong.struct_size = 8;
+  refuses(wrong, "launch->struct_size is 8: expected the size of the whole struct, 48");
+  wrong = launch;
+  wrong.items[2] = 0;
+  refuses(wrong, "launch->items is 0: expected at least 1 item in each dimension");
+  wrong = launch;
+  wrong.items[0] = wrong.items[1] = 1u << 20;
+  refuses(wrong, "launch->items is 1099511627776: expected fewer items in a group");
+  wrong = launch;
+  wrong.arguments = nullptr;
+  refuses(wrong, "launch->arguments is null, and argument_count is 1");
+  argument.value = nullptr;
+  refuses(launch, "arguments[0].value is null");
+  argument = {&number, 0, 0};
+  refuses(launch, "arguments[0].size is 0: expected at least 1");
+  argument = {&number, 4, 1};
+  refuses(launch, "arguments[0].size is 4: expected the size of a pointer, 8");
+  argument = {&number, 4, 2};
+  refuses(launch, "arguments[0].is_memory is 2: expected 0 or 1");
+  EXPECT_EQ(object_.launches(), 1);
+  EXPECT_EQ(t.kernels->module_unload(t.self, 0, nullptr), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(t.kernels->module_unload(t.self, 0, m), OUTBACK_OK);
+}
+
 TEST_F(TableSlotsTest, WhatOneProcessAllocatedAnotherOneOpens) {
   object_.on_call = [] {};
   whole_runtime other_object;

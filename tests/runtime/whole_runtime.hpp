@@ -19,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -475,6 +476,50 @@ class whole_runtime : public every_member {
   }
   void range_mark(const char*) { on_call(); }
 
+  outback_formats kernel_formats(int32_t d) {
+    const auto lock = enter(d);
+    outback_formats formats = {};
+    formats.count = 1;
+    formats.list[0] = OUTBACK_FORMAT_HOST;
+    return formats;
+  }
+  outback_module module_load(int32_t d, outback_format format, const void*, std::size_t) {
+    const auto lock = enter(d);
+    if (format != OUTBACK_FORMAT_HOST) throw unsupported("it takes OUTBACK_FORMAT_HOST");
+    return keep(modules_, module{.device = d, .kernels = {}});
+  }
+  void module_unload(int32_t d, outback_module handle) {
+    const auto lock = enter(d);
+    of_device(find(modules_, handle), d), modules_.erase(handle);
+  }
+  /// A module has a kernel of every name but "none".
+  outback_kernel kernel_of(int32_t d, outback_module handle, const char* name) {
+    const auto lock = enter(d);
+    module& m = of_device(find(modules_, handle), d);
+    if (std::string(name) == "none") throw invalid_argument("the module has no such kernel");
+    return reinterpret_cast<outback_kernel>(
+        const_cast<std::string*>(&*m.kernels.insert(name).first));
+  }
+  outback_kernel_info kernel_info(int32_t d, outback_kernel handle) {
+    const auto lock = enter(d);
+    check_kernel(d, handle);
+    outback_kernel_info info = {};
+    info.argument_count = 2;
+    info.max_items = 256;
+    return info;
+  }
+  void kernel_launch(int32_t d, outback_kernel handle, const outback_launch& launch,
+                     outback_stream where) {
+    const auto lock = enter(d);
+    check_kernel(d, handle);
+    submit(at(d, where), [this] { ++launches_; });
+    note(at(d, where), OUTBACK_RECORD_KERNEL, 0);
+    last_groups_ = launch.groups[0];
+  }
+  /// How many launches have run, and how many groups the last one had.
+  int launches() const { return launches_; }
+  uint32_t last_groups() const { return last_groups_; }
+
   static constexpr std::size_t memory_size = std::size_t{64} << 20;
 
  private:
@@ -500,6 +545,10 @@ class whole_runtime : public every_member {
     std::shared_ptr<capture> in;
     stream* recorded_on;
     std::size_t position;
+  };
+  struct module {
+    int32_t device;
+    std::set<std::string> kernels;
   };
   struct graph {
     int32_t device;
@@ -604,6 +653,15 @@ class whole_runtime : public every_member {
   stream& at(int32_t d, outback_stream handle) {
     return handle == nullptr ? streams_of_[std::size_t(d)] : of_device(find(streams_, handle), d);
   }
+  void check_kernel(int32_t d, outback_kernel handle) const {
+    for (const auto& [of, m] : modules_) {
+      for (const std::string& each : m->kernels) {
+        if (reinterpret_cast<const void*>(&each) != handle) continue;
+        return void(of_device(*m, d));
+      }
+    }
+    throw invalid_argument("the handle is none of this runtime's");
+  }
   event& at(outback_event handle) { return find(events_, handle); }
   event& at(int32_t d, outback_event handle) { return of_device(at(handle), d); }
   graph& at(int32_t d, outback_graph handle) { return of_device(find(graphs_, handle), d); }
@@ -689,6 +747,9 @@ class whole_runtime : public every_member {
   std::map<outback_stream, std::unique_ptr<stream>> streams_;
   std::map<outback_event, std::unique_ptr<event>> events_;
   std::map<outback_graph, std::unique_ptr<graph>> graphs_;
+  std::map<outback_module, std::unique_ptr<module>> modules_;
+  int launches_ = 0;
+  uint32_t last_groups_ = 0;
   std::map<void*, allocation> memory_;
   std::map<void*, pinned> pinned_;
   std::map<std::pair<int32_t, void*>, opened> opened_;

@@ -42,8 +42,10 @@ void check_whole(std::string_view bytes) {
   const auto is_inside = [&](uint64_t begin, uint64_t size) {
     return begin <= bytes.size() && size <= bytes.size() - begin;
   };
+  // Compilers put the table of sections at the end of the file.
   const uint64_t segments_size = uint64_t(head.e_phnum) * sizeof(Elf64_Phdr);
-  bool whole = head.e_phentsize == sizeof(Elf64_Phdr) && is_inside(head.e_phoff, segments_size);
+  bool whole = head.e_phentsize == sizeof(Elf64_Phdr) && is_inside(head.e_phoff, segments_size) &&
+               is_inside(head.e_shoff, uint64_t(head.e_shnum) * head.e_shentsize);
   for (std::size_t i = 0; whole && i < head.e_phnum; ++i) {
     Elf64_Phdr segment;
     std::memcpy(&segment, bytes.data() + head.e_phoff + i * sizeof(segment), sizeof(segment));

@@ -44,6 +44,20 @@ std::string read_size(const std::string& name, std::string_view text, uint64_t& 
   return "";
 }
 
+// FORMAT:FILE
+std::string read_kernels(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const auto format = outback::detail::number_in(text.substr(0, colon));
+  const bool good = format && *format > 0 && *format <= INT32_MAX && colon + 1 < text.size() &&
+                    colon != std::string_view::npos;
+  if (!good) {
+    return "--kernels=" + std::string(text) +
+           ": expected the number of a format, a colon and a file, such as 4:kernels.cubin";
+  }
+  stored().kernels.emplace_back(int32_t(*format), text.substr(colon + 1));
+  return "";
+}
+
 std::string read_one(std::string_view argument) {
   const std::size_t equals = argument.find('=');
   const std::string_view name = argument.substr(0, equals);
@@ -61,13 +75,15 @@ std::string read_one(std::string_view argument) {
     stored().expectations = value;
     return "";
   }
+  if (name == "--kernels") return read_kernels(value);
   if (name == "--programs") return read_number("--programs", value, stored().programs);
   if (name == "--seed") return read_number("--seed", value, stored().seed);
   if (name == "--size") return read_size("--size", value, stored().size);
   if (name == "--time-limit") return read_number("--time-limit", value, stored().time_limit);
   return "what is " + std::string(argument) +
          "? There are --whole, --list-unsupported, --expectations=FILE, --programs=N, --seed=N, "
-         "--size=BYTES, --time-limit=SECONDS, and those of GoogleTest: --help";
+         "--size=BYTES, --time-limit=SECONDS, --kernels=FORMAT:FILE, and those of GoogleTest: "
+         "--help";
 }
 
 template <class Read>

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace outback::suite {
 
@@ -16,6 +18,9 @@ struct options {
   uint64_t seed = 1;               // --seed=N or OUTBACK_SUITE_SEED: of the first of them
   uint64_t size = uint64_t{8} << 20;  // --size=BYTES or OUTBACK_SUITE_SIZE: of the big copies
   uint64_t time_limit = 300;          // --time-limit=SECONDS or OUTBACK_SUITE_TIME_LIMIT; 0: none
+  // --kernels=FORMAT:FILE, any number of times: the suite's kernels, compiled for the device.
+  // FORMAT is a number of outback_format, or a vendor's own.
+  std::vector<std::pair<int32_t, std::string>> kernels;
 };
 
 /// Of this process: the defaults before `read_options`.
