@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <span>
 #include <string>
@@ -177,7 +179,11 @@ class fuzz_run {
   }
 
   pool& pool_of(std::string_view kind) {
-    return kind == "stream" ? streams_ : kind == "event" ? events_ : graphs_;
+    return kind == "stream"   ? streams_
+           : kind == "event"  ? events_
+           : kind == "graph"  ? graphs_
+           : kind == "module" ? modules_
+                              : kernels_;
   }
   template <class Handle>
   Handle handle(argument a, int32_t wanted) {
@@ -194,7 +200,7 @@ class fuzz_run {
       } else if (b < 200) {
         found = one_of(mine.gone);
       } else if (b < 220) {
-        found = one_of(pool_of(one_of({"stream", "event", "graph"})).live);
+        found = one_of(pool_of(one_of({"stream", "event", "graph", "module", "kernel"})).live);
       } else if (b < 230) {
         return garbage();
       }
@@ -206,6 +212,58 @@ class fuzz_run {
                                                                    : mine.has(picked, wanted);
     if (!fine) must_refuse_ = true;
     return static_cast<Handle>(picked);
+  }
+
+  // A launch of the kernel count_from, which fills memory of the device, or one that is refused.
+  const outback_launch* launch(int32_t wanted) {
+    if (byte() < 8) {
+      must_refuse_ = true;
+      return nullptr;
+    }
+    const thing* found = one_of(memory_.live);
+    launched_.out = found == nullptr ? nullptr : found->ptr;
+    launched_.count = found == nullptr ? 0 : uint32_t(std::min<std::size_t>(found->size / 4, 64));
+    if (found != nullptr && found->device != wanted && byte() < 128) launched_.out = nullptr;
+    if (launched_.out == nullptr) launched_.count = 0;
+    launched_.arguments = {{{&launched_.out, sizeof(void*), 1},
+                            {&launched_.first, sizeof(uint32_t), 0},
+                            {&launched_.count, sizeof(uint32_t), 0}}};
+    outback_launch& how = launched_.how;
+    how = {.struct_size = sizeof(how),
+           .argument_count = 3,
+           .arguments = launched_.arguments.data(),
+           .groups = {byte() % 3u, 1, byte() % 2u},
+           .items = {1u + byte() % 32u, 1, 1},
+           .local_size = byte() < 32 ? any<uint64_t>() : 0};
+    switch (byte() % 32) {
+      case 0:
+        how.struct_size = one_of<uint32_t>({0, 4, 47});
+        must_refuse_ = true;
+        break;
+      case 1:
+        how.items[byte() % 3] = 0;
+        must_refuse_ = true;
+        break;
+      case 2:
+        how.items[byte() % 3] = any<uint32_t>() | 1u << 31;
+        must_refuse_ = true;
+        break;
+      case 3:
+        how.argument_count = byte() % 3;
+        must_refuse_ = true;
+        break;
+      case 4:
+        launched_.arguments[byte() % 3].value = nullptr;
+        must_refuse_ = true;
+        break;
+      case 5:
+        launched_.arguments[byte() % 3].size = byte() % 4;
+        must_refuse_ = true;
+        break;
+      default:
+        break;
+    }
+    return &how;
   }
 
   const outback_ipc_handle* ipc_handle() {
@@ -254,6 +312,12 @@ class fuzz_run {
       value = handle<Value>(a, device_of_call);
     } else if constexpr (std::is_same_v<Value, const outback_ipc_handle*>) {
       value = ipc_handle();
+    } else if constexpr (std::is_same_v<Value, const outback_launch*>) {
+      value = launch(device_of_call);
+    } else if constexpr (std::is_same_v<Slot, slots::kernel_of> &&
+                         std::is_same_v<Value, const char*>) {
+      value = one_of<const char*>({"count_from", "count_from", "none", "", nullptr});
+      if (value == nullptr) must_refuse_ = true;
     } else if constexpr (std::is_pointer_v<Value>) {
       using Target = std::remove_pointer_t<Value>;
       if constexpr (!std::is_void_v<Target>) {
@@ -319,6 +383,14 @@ class fuzz_run {
       if (std::get<1>(arguments) == OUTBACK_HOST) std::get<0>(arguments) = host_pointer();
       if (std::get<3>(arguments) == OUTBACK_HOST) std::get<2>(arguments) = host_pointer();
     }
+    if constexpr (std::is_same_v<Slot, slots::module_load>) {
+      auto& [d, format, bytes, size, made] = arguments;
+      if (byte() < 192) format = OUTBACK_FORMAT_HOST;
+      bytes = byte() < 8 ? nullptr : host_kernels().data();
+      if (bytes == nullptr) must_refuse_ = true;
+      size = byte() < 160 ? host_kernels().size() : std::min(size, host_kernels().size());
+      if (size == 0) must_refuse_ = true;
+    }
     if constexpr (std::is_same_v<Slot, slots::host_register>) {
       // No more than there is, unless that shows.
       auto& [ptr, size] = arguments;
@@ -369,8 +441,10 @@ class fuzz_run {
     if (status == OUTBACK_NOT_READY && Slot::may_be_not_ready && !must_refuse_) return;
     const std::string text = t_.last_error(t_.self);
     const bool may_be =
-        status == OUTBACK_INVALID_ARGUMENT ||
-        (!must_refuse_ && (status == OUTBACK_OUT_OF_MEMORY || status == OUTBACK_UNSUPPORTED));
+        status == OUTBACK_INVALID_ARGUMENT || (!must_refuse_ && status == OUTBACK_OUT_OF_MEMORY) ||
+        // A format that the runtime does not take may be the first thing that it looks at.
+        ((!must_refuse_ || std::is_same_v<Slot, slots::module_load>) &&
+         status == OUTBACK_UNSUPPORTED);
     if (!may_be) return fail<Slot>("answered " + std::to_string(status) + ": " + text);
     if (text.empty()) return fail<Slot>("was refused without a text");
     const std::string own = "validation: ";
@@ -498,6 +572,21 @@ class fuzz_run {
       went<Slot>(events_, std::get<1>(a), std::get<0>(a), done, false);
     } else if constexpr (is(std::type_identity<slots::graph_destroy>())) {
       went<Slot>(graphs_, std::get<1>(a), std::get<0>(a), done, false);
+    } else if constexpr (is(std::type_identity<slots::module_load>())) {
+      if (done) made(modules_, *std::get<4>(a), std::get<0>(a), 0);
+    } else if constexpr (is(std::type_identity<slots::module_unload>())) {
+      went<Slot>(modules_, std::get<1>(a), std::get<0>(a), done, false);
+      if (!done) return;
+      for (const thing& each : std::exchange(kernels_.live, {})) {
+        pool& where = kernels_;
+        const bool goes = owners_[each.ptr] == std::get<1>(a);
+        (goes ? where.gone : where.live).push_back(each);
+      }
+    } else if constexpr (is(std::type_identity<slots::kernel_of>())) {
+      if (!done) return;
+      const outback_kernel kernel = *std::get<3>(a);
+      if (!kernels_.has(kernel, std::get<0>(a))) made(kernels_, kernel, std::get<0>(a), 0);
+      owners_[kernel] = std::get<1>(a);
     } else if constexpr (is(std::type_identity<slots::ipc_close_memory>())) {
       const auto found =
           std::find(opened_.begin(), opened_.end(), thing{std::get<1>(a), std::get<0>(a)});
@@ -528,6 +617,9 @@ class fuzz_run {
     }
     for (const thing& s : streams_.live) {
       must(t_.streams->destroy(t_.self, s.device, static_cast<outback_stream>(s.ptr)));
+    }
+    for (const thing& m : modules_.live) {
+      must(t_.kernels->module_unload(t_.self, m.device, static_cast<outback_module>(m.ptr)));
     }
     for (const thing& o : opened_) must(t_.ipc->close_memory(t_.self, o.device, o.ptr));
     for (const thing& m : memory_.live) must(t_.mem_free(t_.self, m.device, m.ptr));
@@ -582,7 +674,25 @@ class fuzz_run {
   bool in_capture_ = false;  // the stream that is about to go
   bool must_refuse_ = false;
 
-  pool memory_, pinned_, registered_, streams_, events_, graphs_;
+  // The suite's kernels, as a module for the host.
+  static const std::string& host_kernels() {
+    static const auto& bytes = *new std::string([] {
+      std::ifstream file(OUTBACK_HOST_KERNELS, std::ios::binary);
+      return std::string(std::istreambuf_iterator<char>(file), {});
+    }());
+    return bytes;
+  }
+
+  // What a launch points to.
+  struct {
+    void* out = nullptr;
+    uint32_t first = 7, count = 0;
+    std::array<outback_argument, 3> arguments = {};
+    outback_launch how = {};
+  } launched_;
+
+  pool memory_, pinned_, registered_, streams_, events_, graphs_, modules_, kernels_;
+  std::map<const void*, const void*> owners_;  // of kernels
   std::vector<thing> opened_, captures_;
   std::vector<outback_ipc_handle> handles_;
   std::array<void*, 2> foreign_ = {};

@@ -32,7 +32,7 @@ class ValidatedKernelsTest : public validation_test {
     EXPECT_TRUE(ok(t_.kernels->kernel(self_, device, of, name, &found)));
     return found;
   }
-  outback_status launch(outback_kernel k, void* ptr, uint32_t items = 1, uint32_t arguments = 2,
+  outback_status launch(outback_kernel k, void* ptr, uint32_t items = 1, uint32_t arguments = 3,
                         uint32_t groups = 1) {
     const uint64_t number = 7;
     const outback_argument all[] = {
@@ -105,13 +105,13 @@ TEST_F(ValidatedKernelsTest, MemoryOfADeviceThatIsNoPeer) {
 TEST_F(ValidatedKernelsTest, LaunchesThatDoNotFitTheKernel) {
   const outback_kernel k = kernel(load());
   EXPECT_TRUE(ok(launch(k, nullptr, 256)));
-  EXPECT_TRUE(ok(launch(k, nullptr, 1, 2, 0)));
+  EXPECT_TRUE(ok(launch(k, nullptr, 1, 3, 0)));
   expect_refusal([&] { return launch(k, nullptr, 257); },
                  "kernels.launch: items is 257 a group: expected at most 256");
   expect_refusal([&] { return launch(k, nullptr, 0); }, "launch->items is 0");
-  expect_refusal([&] { return launch(k, nullptr, 1, 3); },
-                 "kernels.launch: argument_count is 3: expected 2, as the kernel has");
-  expect_refusal([&] { return launch(k, nullptr, 1, 1); }, "argument_count is 1: expected 2");
+  expect_refusal([&] { return launch(k, nullptr, 1, 2); },
+                 "kernels.launch: argument_count is 2: expected 3, as the kernel has");
+  expect_refusal([&] { return launch(k, nullptr, 1, 1); }, "argument_count is 1: expected 3");
 }
 
 }  // namespace

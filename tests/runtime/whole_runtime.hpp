@@ -504,7 +504,7 @@ class whole_runtime : public every_member {
     const auto lock = enter(d);
     check_kernel(d, handle);
     outback_kernel_info info = {};
-    info.argument_count = 2;
+    info.argument_count = 3;
     info.max_items = 256;
     return info;
   }

@@ -41,6 +41,14 @@ class call_of {
       using Value = std::remove_reference_t<decltype(value)>;
       if constexpr (std::is_same_v<Value, outback_callback>) {
         value = [](void*) {};
+      } else if constexpr (std::is_same_v<Value, const outback_launch*>) {
+        static constexpr outback_launch one_item = {.struct_size = sizeof(outback_launch),
+                                                    .argument_count = 0,
+                                                    .arguments = nullptr,
+                                                    .groups = {1, 1, 1},
+                                                    .items = {1, 1, 1},
+                                                    .local_size = 0};
+        value = &one_item;
       } else if constexpr (std::is_pointer_v<Value>) {
         value = reinterpret_cast<Value>(places_[i].bytes.data());
       } else {
