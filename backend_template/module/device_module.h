@@ -30,6 +30,7 @@ void define_contexts(function_scope& module);     // device, device_of, stream
 void define_streams(function_scope& module);      // Stream, Event, current_stream, ...
 void define_host_memory(function_scope& module);  // host_memory_stats_as_nested_dict, ...
 void define_fallback(function_scope& module);     // set_fallback_mode
+void define_kernels(function_scope& module);      // compile_kernel, Kernel
 void define_operators(function_scope& native);    // the operator report
 void define_peer(function_scope& module);         // can_device_access_peer, ipc_collect
 void define_races(function_scope& native);        // the race finder, for _sanitizer

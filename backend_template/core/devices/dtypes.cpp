@@ -3,23 +3,30 @@
 #include <c10/macros/Macros.h>
 #include <c10/util/Exception.h>
 
+#include <atomic>
 #include <cstdint>
 #include <utility>
 
+#include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/runtime/environment.h"
 #include "backend_template/core/runtime/runtime.h"
 
 namespace outback::core {
 namespace {
 
-// Bit i stands for the c10::ScalarType number i, as in c10::DeviceCapability. Not atomic, since it
-// is written before the backend can be used.
-uint64_t unsupported = 0;
+// Bit i stands for the c10::ScalarType number i, as in c10::DeviceCapability.
+std::atomic<uint64_t> unsupported{0};
+// Those of `unsupported` about which only the device can tell; none after the start.
+std::atomic<uint64_t> open_until_start{0};
 bool has_float64 = true;  // by the variable; written with `unsupported`
 
 uint64_t bit_of(c10::ScalarType dtype) noexcept {
   return uint64_t{1} << static_cast<unsigned>(dtype);
 }
+
+constexpr uint64_t float64_bits = uint64_t{1} << static_cast<unsigned>(c10::ScalarType::Double) |
+                                  uint64_t{1}
+                                      << static_cast<unsigned>(c10::ScalarType::ComplexDouble);
 
 // Never destroyed: the device module reads it for as long as there is Python.
 std::vector<c10::ScalarType>& kept_amp_dtypes() noexcept {
@@ -43,7 +50,15 @@ std::vector<c10::ScalarType> all_unsupported_dtypes(std::vector<c10::ScalarType>
 }
 
 void set_unsupported_dtypes(const std::vector<c10::ScalarType>& dtypes) noexcept {
-  for (const c10::ScalarType dtype : dtypes) unsupported |= bit_of(dtype);
+  uint64_t declared = 0;
+  for (const c10::ScalarType dtype : dtypes) declared |= bit_of(dtype);
+  open_until_start = float64_bits & ~declared;
+  unsupported = declared | float64_bits;
+}
+
+void set_dtypes_of_device(uint32_t flags) noexcept {
+  const uint64_t open = open_until_start.exchange(0);
+  if ((flags & OUTBACK_NO_FLOAT64) == 0) unsupported &= ~open;
 }
 
 void set_amp_dtypes(std::vector<c10::ScalarType> dtypes) {
@@ -54,12 +69,17 @@ const std::vector<c10::ScalarType>& amp_dtypes() noexcept {
   return kept_amp_dtypes();
 }
 
-bool supports(c10::ScalarType dtype) noexcept {
-  return C10_LIKELY((unsupported & bit_of(dtype)) == 0);
+bool supports(c10::ScalarType dtype) {
+  const auto is_there = [&] {
+    return (unsupported.load(std::memory_order_relaxed) & bit_of(dtype)) == 0;
+  };
+  if (C10_LIKELY(is_there())) return true;
+  if ((open_until_start.load() & bit_of(dtype)) != 0) ensure_started();
+  return is_there();
 }
 
 bool supports_all() noexcept {
-  return unsupported == 0;
+  return unsupported.load(std::memory_order_relaxed) == 0;
 }
 
 void check_dtype(c10::ScalarType dtype) {
@@ -69,7 +89,7 @@ void check_dtype(c10::ScalarType dtype) {
 
 c10::DeviceCapability capability() noexcept {
   c10::DeviceCapability result;  // every dtype
-  result.capability_data.capability_bits &= ~unsupported;
+  result.capability_data.capability_bits &= ~(unsupported.load() & ~open_until_start.load());
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include <c10/core/DeviceCapability.h>
 #include <c10/core/ScalarType.h>
 
+#include <cstdint>
 #include <vector>
 
 namespace outback::core {
@@ -22,8 +23,13 @@ void read_float64_variable();
 /// OUTBACK_FLOAT64=0 takes away. Any further reason to leave a dtype out belongs in this function.
 std::vector<c10::ScalarType> all_unsupported_dtypes(std::vector<c10::ScalarType> declared);
 
-/// Names the dtypes that tensors and storages of the device cannot have.
+/// Names the dtypes that tensors and storages of the device cannot have. Until the backend starts,
+/// it is open whether the device has float64 and complex128, unless `dtypes` has them.
 void set_unsupported_dtypes(const std::vector<c10::ScalarType>& dtypes) noexcept;
+
+/// Takes float64 and complex128 away if `flags`, those of device 0, have OUTBACK_NO_FLOAT64. The
+/// start of the backend calls it, once it knows the flags.
+void set_dtypes_of_device(uint32_t flags) noexcept;
 
 /// Sets the dtypes to which autocast may cast. The first one is autocast's default.
 void set_amp_dtypes(std::vector<c10::ScalarType> dtypes);
@@ -32,17 +38,20 @@ void set_amp_dtypes(std::vector<c10::ScalarType> dtypes);
 /// reference is valid until the process ends.
 const std::vector<c10::ScalarType>& amp_dtypes() noexcept;
 
-/// Returns true if tensors of the device may have `dtype`. Costs one load.
-bool supports(c10::ScalarType dtype) noexcept;
+/// Returns true if tensors of the device may have `dtype`. Costs one load. Starts the backend, and
+/// throws what `ensure_started` throws, for a dtype about which only the device can tell.
+bool supports(c10::ScalarType dtype);
 
-/// Returns true if no dtype is unsupported, so that callers may skip looking at each tensor.
+/// Returns true if no dtype is unsupported, so that callers may skip looking at each tensor. False
+/// before the backend starts.
 bool supports_all() noexcept;
 
 /// Throws c10::TypeError (TypeError) for a dtype that tensors of the device cannot have.
 void check_dtype(c10::ScalarType dtype);
 
 /// Returns the supported dtypes in the form of torch.accelerator.get_device_capability. All devices
-/// of the backend support the same dtypes.
+/// of the backend support the same dtypes. What only the device can tell counts as supported until
+/// the backend starts.
 c10::DeviceCapability capability() noexcept;
 
 }  // namespace outback::core

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "backend_template/core/devices/device.h"
+#include "backend_template/core/devices/dtypes.h"
 #include "backend_template/core/devices/visible_devices.h"
 #include "backend_template/core/runtime/runtime.h"
 
@@ -38,13 +39,15 @@ void refuse_forked() {
               backend_name(), " with multiprocessing, you must use the 'spawn' start method");
 }
 
-// Calls device_info, which makes a runtime start its driver. A runtime may count its devices
-// without the driver, and find out now that there are others, or none. The status is ignored: if
-// device 0 alone is broken, only those who use it should get that error.
+// Calls device_info, which makes a runtime start its driver, and tells which dtypes the device has.
+// A runtime may count its devices without the driver, and find out now that there are others, or
+// none. The status is ignored: if device 0 alone is broken, only those who use it should get that
+// error.
 void start_driver() {
   outback_device_info info = {};
   info.struct_size = sizeof(info);
   static_cast<void>(runtime().device_info(runtime().self, 0, &info));
+  set_dtypes_of_device(info.flags);
 }
 
 void start_once() {

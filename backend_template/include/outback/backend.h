@@ -68,8 +68,9 @@ struct backend_options {
   /// `torch.set_autocast_dtype` or passes a dtype to `torch.autocast`. Autograd's threads take the
   /// default of the thread that called backward.
   std::vector<c10::ScalarType> amp_dtypes = {};
-  /// The dtypes that tensors and storages of this device cannot have, such as {at::kDouble,
-  /// at::kComplexDouble}. Making such a tensor on the device, or moving such a tensor or module to
+  /// The dtypes that tensors and storages of this device cannot have, besides those that the
+  /// runtime rules out: with OUTBACK_NO_FLOAT64 in the flags of device 0, at::kDouble and
+  /// at::kComplexDouble. Making such a tensor on the device, or moving such a tensor or module to
   /// it, throws c10::TypeError (TypeError in Python) before anything has moved.
   /// torch.accelerator.get_device_capability() lists the supported dtypes. For tests, the
   /// environment variable OUTBACK_FLOAT64=0 adds at::kDouble and at::kComplexDouble to this list.

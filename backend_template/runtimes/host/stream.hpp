@@ -58,10 +58,7 @@ class stream : public std::enable_shared_from_this<stream> {
   /// records of the stream's work.
   stream(int32_t device, std::shared_ptr<busy_clock> busy, const stream_options& options = {},
          std::shared_ptr<activity_log> log = std::make_shared<activity_log>())
-      : device_(device),
-        options_(options),
-        busy_(std::move(busy)),
-        log_(std::move(log)) {}
+      : device_(device), options_(options), busy_(std::move(busy)), log_(std::move(log)) {}
   /// Makes another handle for the queue of `queue`. Such an object allows only calls of `queue()`
   /// and `device()`.
   explicit stream(std::shared_ptr<stream> queue)

@@ -1,0 +1,303 @@
+// torch.<name>.compile_kernel, and the class of what it returns.
+#include <ATen/core/Tensor.h>
+#include <c10/util/Exception.h>
+#include <c10/util/SmallVector.h>
+#include <torch/csrc/autograd/python_variable.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "backend_template/core/devices/device.h"
+#include "backend_template/core/kernels/kernel_module.h"
+#include "backend_template/core/runtime/format.h"
+#include "backend_template/core/streams/stream.h"
+#include "backend_template/module/device_module.h"
+#include "backend_template/module/stream_type.h"
+#include "backend_template/python/device_argument.h"
+#include "outback/backend.h"
+
+namespace py = pybind11;
+
+namespace outback::python {
+namespace {
+
+// ---- Languages
+
+struct language {
+  const char* name;
+  outback_format format;
+  bool is_text;
+};
+constexpr language languages[] = {
+    {"host", OUTBACK_FORMAT_HOST, false},   {"spirv", OUTBACK_FORMAT_SPIRV, false},
+    {"ptx", OUTBACK_FORMAT_PTX, true},      {"cubin", OUTBACK_FORMAT_CUBIN, false},
+    {"hsaco", OUTBACK_FORMAT_HSACO, false}, {"opencl_c", OUTBACK_FORMAT_OPENCL_C, true},
+};
+
+const language* language_of(outback_format format) {
+  const auto* const found = std::find_if(std::begin(languages), std::end(languages),
+                                         [&](const language& l) { return l.format == format; });
+  return found == std::end(languages) ? nullptr : found;
+}
+
+// "spirv (bytes), opencl_c (text)". A vendor's own format is its number.
+std::string text_of(const outback_formats& formats) {
+  std::string text;
+  for (uint32_t i = 0; i < formats.count; ++i) {
+    const language* const known = language_of(formats.list[i]);
+    text += (i == 0 ? "" : ", ") +
+            (known == nullptr ? std::to_string(formats.list[i])
+                              : known->name + std::string(known->is_text ? " (text)" : " (bytes)"));
+  }
+  return text;
+}
+
+// The format that `chosen` names. If it is None: the first format of the device that is text or
+// bytes, as the source is.
+outback_format format_of(py::handle chosen, bool is_text, const outback_formats& formats,
+                         c10::DeviceIndex device) {
+  const auto* const end = formats.list + formats.count;
+  if (py::isinstance<py::int_>(chosen) && !py::isinstance<py::bool_>(chosen)) {
+    const auto format = chosen.cast<outback_format>();
+    if (std::find(formats.list, end, format) != end) return format;
+  } else if (chosen.is_none()) {
+    for (const auto* each = formats.list; each != end; ++each) {
+      const language* const known = language_of(*each);
+      if (known != nullptr && known->is_text == is_text) return *each;
+    }
+  } else if (py::isinstance<py::str>(chosen)) {
+    const auto name = chosen.cast<std::string>();
+    for (const auto* each = formats.list; each != end; ++each) {
+      const language* const known = language_of(*each);
+      if (known != nullptr && known->name == name) return *each;
+    }
+  } else {
+    C10_THROW_ERROR(TypeError, "compile_kernel: language is a " +
+                                   std::string(py::str(py::type::of(chosen).attr("__name__"))) +
+                                   ": expected a name, the number of a format, or None");
+  }
+  const std::string wanted =
+      chosen.is_none() ? std::string(is_text ? "text" : "bytes") : std::string(py::repr(chosen));
+  C10_THROW_ERROR(ValueError, core::format("compile_kernel: {}:{} does not take {}: it takes {}",
+                                           backend_name(), int(device), wanted, text_of(formats)));
+}
+
+// ---- Arguments
+
+// The arguments of a launch, and the bytes that they point to. The bytes of large arguments stay in
+// the buffers of their Python objects, which this object keeps.
+class kernel_arguments {
+ public:
+  kernel_arguments(const py::sequence& given, c10::DeviceIndex device) : device_(device) {
+    const std::size_t count = given.size();
+    values_.resize(count);
+    for (std::size_t i = 0; i < count; ++i) add(i, given[i]);
+  }
+
+  const outback_argument* data() const { return arguments_.data(); }
+  uint32_t size() const { return uint32_t(arguments_.size()); }
+
+ private:
+  void add(std::size_t i, const py::object& value) {
+    if (THPVariable_Check(value.ptr())) return add_tensor(i, THPVariable_Unpack(value.ptr()));
+    if (PyBool_Check(value.ptr())) return add_number(i, value.ptr() == Py_True);
+    if (PyLong_Check(value.ptr())) return add_integer(i, value);
+    if (PyFloat_Check(value.ptr())) return add_number(i, float(PyFloat_AS_DOUBLE(value.ptr())));
+    if (PyObject_CheckBuffer(value.ptr()) != 0) return add_buffer(i, value);
+    C10_THROW_ERROR(TypeError,
+                    core::format("arguments[{}] is a {}: expected a tensor, a number, or an object "
+                                 "with a buffer, such as ctypes.c_int64(1)",
+                                 i, std::string(py::str(py::type::of(value).attr("__name__")))));
+  }
+
+  void add_tensor(std::size_t i, const at::Tensor& tensor) {
+    if (tensor.device().is_cpu() && tensor.dim() == 0) {  // a number of its dtype
+      std::memcpy(&values_[i], tensor.const_data_ptr(), tensor.element_size());
+      return add_bytes(&values_[i], tensor.element_size(), 0);
+    }
+    const bool is_ours = tensor.device().type() == core::device_type &&
+                         tensor.device().index() == device_ && tensor.layout() == at::kStrided;
+    if (!is_ours && !(tensor.device().is_cpu() && tensor.is_pinned())) {
+      C10_THROW_ERROR(
+          ValueError,
+          core::format("arguments[{}] is a {} tensor on {}: expected a strided tensor on {}:{}, "
+                       "pinned memory, or a CPU tensor without dimensions for a number",
+                       i, std::string(c10::toString(tensor.scalar_type())), tensor.device().str(),
+                       backend_name(), int(device_)));
+    }
+    void* const ptr = tensor.data_ptr();
+    std::memcpy(&values_[i], &ptr, sizeof(ptr));
+    add_bytes(&values_[i], sizeof(ptr), 1);
+  }
+  // An int of 32 bits, as in torch.cuda's compiled kernels.
+  void add_integer(std::size_t i, const py::object& value) {
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    if (overflow != 0 || number < std::numeric_limits<int32_t>::min() ||
+        number > std::numeric_limits<int32_t>::max()) {
+      C10_THROW_ERROR(
+          ValueError,
+          core::format("arguments[{}] is {}, which does not fit in 32 bits: pass a number of a "
+                       "wider type, such as ctypes.c_int64({})",
+                       i, std::string(py::str(value)), std::string(py::str(value))));
+    }
+    add_number(i, int32_t(number));
+  }
+  template <class T>
+  void add_number(std::size_t i, T number) {
+    std::memcpy(&values_[i], &number, sizeof(number));
+    add_bytes(&values_[i], sizeof(number), 0);
+  }
+  void add_buffer(std::size_t i, const py::object& value) {
+    auto buffer = py::reinterpret_borrow<py::buffer>(value).request();
+    const auto size = std::size_t(buffer.size * buffer.itemsize);
+    if (size == 0 || size > std::numeric_limits<uint32_t>::max()) {
+      C10_THROW_ERROR(ValueError, core::format("arguments[{}] has {} bytes", i, size));
+    }
+    add_bytes(buffer.ptr, size, 0);
+    buffers_.push_back(std::move(buffer));
+  }
+  void add_bytes(const void* value, std::size_t size, uint32_t is_memory) {
+    arguments_.push_back({value, uint32_t(size), is_memory});
+  }
+
+  struct alignas(16) value {  // a complex double is the largest number
+    std::array<std::byte, 16> bytes;
+  };
+  const c10::DeviceIndex device_;
+  c10::SmallVector<value, 16> values_;  // never grows: arguments_ points into it
+  c10::SmallVector<outback_argument, 16> arguments_;
+  std::vector<py::buffer_info> buffers_;
+};
+
+// 3, (3,) or (3, 4, 5).
+void read_counts(py::handle given, const char* name, uint32_t (&counts)[3]) {
+  const auto one = [&](py::handle number) {
+    const long long count = PyLong_Check(number.ptr()) ? PyLong_AsLongLong(number.ptr()) : -1;
+    if (PyErr_Occurred() != nullptr) PyErr_Clear();  // too large: refused below
+    if (count < 0 || count > std::numeric_limits<uint32_t>::max()) {
+      C10_THROW_ERROR(ValueError,
+                      core::format("{} is {}: expected one to three numbers from 0 to 4294967295",
+                                   name, std::string(py::repr(given))));
+    }
+    return uint32_t(count);
+  };
+  counts[0] = counts[1] = counts[2] = 1;
+  if (!PyTuple_Check(given.ptr()) && !PyList_Check(given.ptr())) {
+    counts[0] = one(given);
+    return;
+  }
+  const auto all = py::reinterpret_borrow<py::sequence>(given);
+  const std::size_t size = all.size();
+  if (size < 1 || size > 3) one(py::none());
+  for (std::size_t i = 0; i < size; ++i) counts[i] = one(all[i]);
+}
+
+// ---- The class
+
+class compiled_kernel {
+ public:
+  compiled_kernel(c10::DeviceIndex device, outback_format format, std::string_view source,
+                  std::string name)
+      : device_(device),
+        name_(std::move(name)),
+        module_(device, format, source),
+        kernel_(module_.find(name_)),
+        info_(module_.info(kernel_)) {}
+
+  void operator()(py::handle groups, py::handle items, const py::sequence& arguments,
+                  uint64_t local_memory, py::handle stream) const {
+    outback_launch launch = {};
+    launch.struct_size = sizeof(launch);
+    read_counts(groups, "groups", launch.groups);
+    read_counts(items, "items", launch.items);
+    launch.local_size = local_memory;
+    const kernel_arguments all(arguments, device_);
+    launch.arguments = all.data();
+    launch.argument_count = all.size();
+    const c10::Stream where =
+        stream.is_none() ? core::current_stream(device_) : unwrap_stream(stream);
+    TORCH_CHECK_VALUE(where.device_index() == device_, "stream is one of ", where.device(),
+                      ": expected a stream of ", backend_name(), ":", int(device_),
+                      ", where the kernel is");
+    const py::gil_scoped_release no_gil;
+    core::launch_kernel(where, kernel_, launch);
+  }
+
+  std::string repr() const {
+    return core::format("<kernel {} on {}:{}>", name_, backend_name(), int(device_));
+  }
+  const std::string& name() const { return name_; }
+  py::object device() const { return make_device(device_); }
+  const outback_kernel_info& info() const { return info_; }
+
+ private:
+  const c10::DeviceIndex device_;
+  const std::string name_;
+  const core::kernel_module module_;
+  const outback_kernel kernel_;
+  const outback_kernel_info info_;
+};
+
+std::unique_ptr<compiled_kernel> compile_kernel(const py::object& source, const std::string& name,
+                                                py::handle language, py::handle device) {
+  const c10::DeviceIndex index = device_argument(device);
+  const bool is_text = py::isinstance<py::str>(source);
+  if (!is_text && !py::isinstance<py::bytes>(source)) {
+    C10_THROW_ERROR(TypeError, "compile_kernel: source is a " +
+                                   std::string(py::str(py::type::of(source).attr("__name__"))) +
+                                   ": expected text or bytes");
+  }
+  start_from_python();
+  const outback_formats formats = core::kernel_formats(index, "compile_kernel");
+  const outback_format format = format_of(language, is_text, formats, index);
+  const auto bytes = source.cast<std::string>();
+  TORCH_CHECK_VALUE(!bytes.empty(), "compile_kernel: source is empty");
+  const py::gil_scoped_release no_gil;
+  return std::make_unique<compiled_kernel>(index, format, bytes, name);
+}
+
+}  // namespace
+
+void define_kernels(function_scope& module) {
+  py::class_<compiled_kernel>(
+      module, "Kernel", py::module_local(),
+      "A kernel on one device, made by `compile_kernel`. It keeps its code loaded.")
+      .def("__call__", &compiled_kernel::operator(), py::arg("groups"), py::arg("items"),
+           py::arg("arguments"), py::arg("local_memory") = 0, py::arg("stream") = py::none(),
+           py::doc("Enqueues the kernel on `stream`, or on this thread's current stream, and "
+                   "returns. `groups` and `items` are the number of groups, and of items in each "
+                   "group, in one to three dimensions. `arguments` are tensors, which become "
+                   "pointers to their first element, and numbers: an int has 32 bits, a float has "
+                   "32 bits, and a number of ctypes, of NumPy or a CPU tensor without dimensions "
+                   "has its own type. `local_memory` is in bytes for each group. Tensors must not "
+                   "be freed for other streams before the work is done: see record_stream."))
+      .def("__repr__", &compiled_kernel::repr)
+      .def_property_readonly("name", &compiled_kernel::name)
+      .def_property_readonly("device", &compiled_kernel::device)
+      .def_property_readonly(
+          "argument_count",
+          [](const compiled_kernel& kernel) -> py::object {
+            const int32_t count = kernel.info().argument_count;
+            return count < 0 ? py::object(py::none()) : py::object(py::int_(count));
+          },
+          py::doc("How many arguments it has; None if the driver does not tell."))
+      .def_property_readonly(
+          "max_items", [](const compiled_kernel& kernel) { return kernel.info().max_items; },
+          py::doc("How many items a group may have at most; 0 if the driver does not tell."));
+  module.def("compile_kernel", &compile_kernel, py::arg("source"), py::arg("name"), py::kw_only(),
+             py::arg("language") = py::none(), py::arg("device") = py::none(),
+             py::doc("Compiles `source`, a text or bytes in a language of the device's driver, and "
+                     "returns its kernel `name`. `language` is one of host, spirv, ptx, cubin, "
+                     "hsaco and opencl_c, or the number of a vendor's own format; by default the "
+                     "device's first one for text, or for bytes. An error has the compiler's "
+                     "words."));
+}
+
+}  // namespace outback::python
