@@ -2,6 +2,7 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/streams/twin_stream.h"
 #include "backend_template/module/device_module.h"
+#include "backend_template/ops/operator_table.h"
 #include "backend_template/python/device_argument.h"
 
 namespace py = pybind11;
@@ -83,6 +85,9 @@ void define_races(function_scope& native) {
   native.def("race_host_wait", &host_wait, py::arg("device"));
   native.def("race_freed", [] { return tuples_of(finder().take_freed()); });
   native.def("race_remembered", [] { return finder().remembered(); });
+  native.def(
+      "also_written", [](const std::string& name) { return ops::row_of(name).also_written; },
+      py::arg("operator"));
 }
 
 }  // namespace outback::python

@@ -102,6 +102,10 @@ def race_host_wait(device: int) -> None:
 def race_remembered() -> set[int]:
     """The numbers that later answers may have."""
 
+def also_written(operator: str) -> list[str]:
+    """The arguments that the operator writes though its schema does not say so (the table in
+    ops/operator_table.cpp). Other members of the list are empty."""
+
 # ---- Graphs
 
 class Graph:

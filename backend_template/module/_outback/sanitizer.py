@@ -37,16 +37,6 @@ _OF_METADATA = {
     "aten::detach_",
     "prim::device",
 }
-# They write these too, unless their argument `training` is false. Their schemas do not say so.
-_STATISTICS = {"running_mean", "running_var"}
-_WRITE_STATISTICS = {
-    "aten::native_batch_norm",
-    "aten::cudnn_batch_norm",
-    "aten::miopen_batch_norm",
-    "aten::batch_norm_update_stats",
-    "aten::batch_norm_gather_stats",
-    "aten::batch_norm_gather_stats_with_counts",
-}
 _FRAMES = 8  # of a stack, the last ones
 _REMEMBERED = 10_000  # operators, before it is asked which of them are still needed
 
@@ -141,17 +131,19 @@ class _Plan:
                 self.writes[each.name] = True if each.alias_info.is_write else None
             else:
                 self.writes[each.name] = None if is_factory else False
-        self.writes_statistics = schema.name in _WRITE_STATISTICS
+        self.also_written = _native.also_written(schema.name)
         self.names = [each.name for each in schema.arguments]
         self.makes = [each.alias_info is None for each in schema.returns]
 
     def uses(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[_Use]:
         found = []
         values = dict(zip(self.names, args, strict=False)) | kwargs
-        trains = self.writes_statistics and values.get("training", True)
+        trains = values.get(
+            "training", True
+        )  # a normalization may leave its statistics as they are
         for argument, value in values.items():
             writes = self.writes.get(argument)
-            if trains and argument in _STATISTICS:
+            if trains and argument in self.also_written:
                 writes = True
             if writes is not None:
                 found += [_Use(f"`{argument}`", each, writes) for each in _tensors_in(value)]
