@@ -2,6 +2,8 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
+
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/distributed/checks.h"
 
@@ -34,11 +36,19 @@ void check_gloo_reduction(const operation& what, const c10d::ReduceOp& reduction
                     ": ReduceOp.AVG is for floating-point and complex numbers, not for ", dtype);
 }
 
-void check_rows(const operation& what, const at::Tensor& output, const at::Tensor& input) {
-  const int64_t received = rows_of(output), sent = rows_of(input);
-  TORCH_CHECK_VALUE(received == 0 || sent == 0 || output.numel() / received == input.numel() / sent,
-                    what.text(), ": the rows of the output, of shape ", output.sizes(),
-                    ", and of the input, of shape ", input.sizes(), ", differ in size");
+// Gloo counts elements: rows may differ in size, if this process sends itself what it receives.
+void check_exchange(const collective& wanted) {
+  const operation& what = wanted.what;
+  const auto own = [&](const at::Tensor& tensor, const std::vector<int64_t>& splits) {
+    if (splits.empty()) return tensor.numel() / what.size;
+    return splits[what.rank] * (tensor.numel() / std::max<int64_t>(rows_of(tensor), 1));
+  };
+  const at::Tensor &output = wanted.outputs[0][0], &input = wanted.inputs[0][0];
+  const int64_t sent = own(input, wanted.input_splits);
+  const int64_t received = own(output, wanted.output_splits);
+  TORCH_CHECK_VALUE(sent == received, what.text(), ": this rank would send itself ", sent,
+                    " elements of the input, of shape ", input.sizes(), ", and receive ", received,
+                    " in the output, of shape ", output.sizes());
 }
 
 }  // namespace
@@ -54,8 +64,7 @@ void check_for_gloo(const collective& wanted) {
     for (const at::Tensor& each : tensors_of(wanted))
       check_gloo_reduction(what, *wanted.reduction, each.scalar_type());
   }
-  if (what.type == c10d::OpType::ALLTOALL_BASE)
-    check_rows(what, wanted.outputs[0][0], wanted.inputs[0][0]);
+  if (what.type == c10d::OpType::ALLTOALL_BASE) check_exchange(wanted);
 }
 
 }  // namespace outback::distributed

@@ -7,7 +7,7 @@
 namespace outback::distributed {
 
 /// Throws c10::ValueError for a reduction that Gloo does not have, at all or for this dtype, and
-/// for rows that Gloo cannot exchange.
+/// for an all_to_all_single in which this process sends itself more or less than it receives.
 void check_for_gloo(const collective& wanted);
 
 }  // namespace outback::distributed

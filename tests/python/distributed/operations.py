@@ -212,6 +212,16 @@ def all_to_all_uneven(case):
     return [out]
 
 
+def all_to_all_of_other_rows(case):
+    """The rows of the result have another size than those of the input."""
+    even = case.empty(6, 2)
+    dist.all_to_all_single(even, case.values(4, 3), group=case.group)
+    received = [case.rank + 1] * 2
+    uneven = case.empty(sum(received), 4)
+    dist.all_to_all_single(uneven, case.values(6, 2), received, [2, 4], group=case.group)
+    return [even, uneven]
+
+
 def send_and_receive(case):
     x = case.values(5)
     if case.rank == 0:
@@ -268,9 +278,9 @@ MOVING = {
     for each in (
         *(broadcast, broadcast_a_transposed_tensor, all_gather, all_gather_into_tensor),
         *(all_gather_stacked, all_gather_together, gather, scatter, all_to_all),
-        *(all_to_all_single, all_to_all_uneven, send_and_receive, receive_from_anyone),
-        *(exchange, exchange_together, broadcast_functional, all_gather_functional),
-        all_to_all_functional,
+        *(all_to_all_single, all_to_all_uneven, all_to_all_of_other_rows, send_and_receive),
+        *(receive_from_anyone, exchange, exchange_together, broadcast_functional),
+        *(all_gather_functional, all_to_all_functional),
     )
 }
 

@@ -10,7 +10,8 @@ pytestmark = pytest.mark.turns_on_memory
 CALLED = {
     **dict.fromkeys(["all_reduce_SUM", "all_reduce_later", "all_reduce_functional"], "all_reduce"),
     **dict.fromkeys(["broadcast_a_transposed_tensor", "broadcast_functional"], "broadcast"),
-    **dict.fromkeys(["all_to_all_uneven", "all_to_all_functional"], "all_to_all_single"),
+    **dict.fromkeys(["all_to_all_uneven", "all_to_all_of_other_rows"], "all_to_all_single"),
+    "all_to_all_functional": "all_to_all_single",
     "reduce_SUM": "reduce",
     "gather_single": "gather",
     "reduce_scatter_together": "reduce_scatter_tensor_coalesced",

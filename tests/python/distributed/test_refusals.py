@@ -54,7 +54,9 @@ def test_refusals_name_the_operation_and_what_to_do(run_ranks):
             refused(lambda: exchange(of(4), of(4), [5, -1], [5, -1]), "a split size is -1")
             refused(lambda: exchange(of(4), of(4), [1, 1], [1, 1]), "2 together", "4 rows")
             refused(lambda: exchange(of(4), of(4), [4], [4]), "1 split sizes", "each of 2 ranks")
-            refused(lambda: exchange(of(4, 3), of(4), [2, 2], [2, 2]), "rows", "differ in size")
+            refused(lambda: exchange(of(8, 3), of(4, 3)), "itself 6 elements", "receive 12")
+            uneven = [1, 3], [3, 1]
+            refused(lambda: exchange(of(4), of(4), *uneven), "itself 3 elements", "receive 1")
             # Gloo would wait for such a rank until the timeout.
             refused(lambda: dist.send(of(2), 9), "there is no rank 9", "0 to 1")
             refused(lambda: dist.recv(of(2), 2), "there is no rank 2", "0 to 1")
