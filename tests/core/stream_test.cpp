@@ -154,32 +154,6 @@ TEST_F(StreamTest, SynchronizeDeviceWaitsForAllItsStreams) {
   EXPECT_TRUE(core::query_stream(side));
 }
 
-TEST_F(StreamTest, PinnedMemoryIsNotReusedWhileACopyReadsIt) {
-  c10::DataPtr source = core::host_allocator().allocate(large);
-  void* const place = source.get();
-  const c10::DataPtr target = core::allocate_on(0, large);
-  std::memset(source.get(), 5, large);
-  keep_busy();
-  core::copy_bytes(target.get(), device(0), source.get(), c10::kCPU, large, true);
-  source.clear();
-  const c10::DataPtr next = core::host_allocator().allocate(large);
-  ASSERT_FALSE(core::query_stream(core::current_stream(0)));
-  EXPECT_NE(next.get(), place);
-}
-
-TEST_F(StreamTest, APinnedBlockIsHeldThroughAnInteriorPointerToo) {
-  c10::DataPtr source = core::host_allocator().allocate(large);
-  void* const place = source.get();
-  const c10::DataPtr target = core::allocate_on(0, large);
-  keep_busy();
-  core::copy_bytes(target.get(), device(0), static_cast<char*>(source.get()) + 64, c10::kCPU,
-                   large - 64, true);
-  source.clear();
-  const c10::DataPtr next = core::host_allocator().allocate(large);
-  ASSERT_FALSE(core::query_stream(core::current_stream(0)));
-  EXPECT_NE(next.get(), place);
-}
-
 TEST_F(StreamTest, CopiesBetweenDevicesAreOrderedByBothStreams) {
   const c10::DataPtr source = core::host_allocator().allocate(large);
   const c10::DataPtr first = core::allocate_on(0, large);

@@ -60,7 +60,7 @@ MUTANTS = (
         file="backend_template/core/memory/copy.cpp",
         old="->record_event(info.base, nullptr, stream);",
         new="->record_event(static_cast<std::byte*>(info.base) + 64, nullptr, stream);",
-        found_by="StreamTest.APinnedBlockIsHeldThroughAnInteriorPointerToo",
+        found_by="CopyTest.AViewHoldsTheBlockThatItLiesIn",
     ),
     Mutant(
         name="the_use_of_pinned_memory_is_not_recorded",
@@ -68,7 +68,7 @@ MUTANTS = (
         file="backend_template/core/memory/host_allocator.cpp",
         old="    over_.record(stream_);\n",
         new="",
-        found_by="StreamTest.PinnedMemoryIsNotReusedWhileACopyReadsIt",
+        found_by="CopyTest.PinnedMemoryIsNotHandedOutWhileACopyReadsIt",
     ),
     Mutant(
         name="a_graph_lets_go_of_pinned_memory",
