@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from .conftest import assert_equals_the_cpu, wide
+
 pytestmark = pytest.mark.turns_on_memory
 
 CALLS = {
@@ -45,19 +47,8 @@ DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int
 @pytest.mark.parametrize("shape", [(), (5,), (2, 3), (0, 3)])
 @pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 def test_equals_the_cpu(call, dtype, shape):
-    torch.manual_seed(0)
-    on_cpu = (torch.randn(shape) * 3).to(dtype)
-    x = on_cpu.acme()
-    try:
-        expected = call(on_cpu)
-    except RuntimeError as refused:
-        with pytest.raises(type(refused)):
-            call(x)
-        return
-    result = call(x)
-    assert result.device == x.device
-    assert (result.dtype, result.stride()) == (expected.dtype, expected.stride())
-    torch.testing.assert_close(result.cpu(), expected, rtol=0, atol=0, equal_nan=True)
+    x = wide(*shape, dtype=dtype)
+    assert_equals_the_cpu(lambda on: call(on(x)))
 
 
 def test_both_paths_wait_for_the_stream():

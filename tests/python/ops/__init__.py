@@ -1,0 +1,1 @@
+"""Operators, as a program calls them."""
