@@ -82,7 +82,7 @@ def test_they_equal_the_cpu(call):
         assert torch.equal(result.cpu(), right)
 
 
-def test_they_wait_for_the_stream():
+def test_they_wait_for_the_stream(callbacks):
     x = torch.zeros(4, 8, device="acme")
     source = X.clone().pin_memory()
     torch.acme._sleep(100_000_000)
