@@ -102,6 +102,9 @@ CUresult cuModuleUnload(CUmodule gone) {
 CUresult cuModuleGetFunction(CUfunction* found, CUmodule of, const char* name) {
   FAKE_FORWARD(cuModuleGetFunction, found, of, name);
 }
+CUresult cuFuncGetParamInfo(CUfunction of, size_t index, size_t* offset, size_t* size) {
+  FAKE_FORWARD(cuFuncGetParamInfo, of, index, offset, size);
+}
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction of) {
   FAKE_FORWARD(cuFuncGetAttribute, value, which, of);
 }

@@ -1,7 +1,6 @@
 // fake_kernels.h.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string_view>
 
 #include "tests/fakes/cudart/driver.hpp"
@@ -11,19 +10,6 @@
 using namespace fake_cuda;
 
 namespace {
-
-// One after another, each aligned to its size.
-std::vector<parameter> place_parameters(const size_t* sizes, int count) {
-  std::vector<parameter> placed;
-  std::size_t end = 0;
-  for (int i = 0; i < count; ++i) {
-    const std::size_t alignment = std::min(sizes[i] & -sizes[i], std::size_t{16});
-    if (alignment > 0) end = (end + alignment - 1) / alignment * alignment;
-    placed.push_back({.offset = end, .size = sizes[i]});
-    end += sizes[i];
-  }
-  return placed;
-}
 
 kernel_body make_body(std::vector<parameter> placed, fake_cudart_body body, void* data) {
   return [placed = std::move(placed), body, data](const kernel_shape& shape, std::byte* values) {
@@ -35,6 +21,7 @@ kernel_body make_body(std::vector<parameter> placed, fake_cudart_body body, void
     this_thread().in_host_function = true;
     body(&told, arguments.data(), data);
     this_thread().in_host_function = false;
+    return cudaSuccess;
   };
 }
 
@@ -89,7 +76,7 @@ int fake_cudart_set_body(const void* function, const char* name, const size_t* s
     found = &c.m.kernels.add(function);
     found->symbol = name;
   }
-  if (sizes != nullptr) found->set_parameters(place_parameters(sizes, count));
+  if (sizes != nullptr) found->set_parameters(place_parameters({sizes, sizes + count}));
   if (!found->parameters()) return -1;
   found->body = make_body(*found->parameters(), body, data);
   return 0;

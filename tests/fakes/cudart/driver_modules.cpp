@@ -1,13 +1,18 @@
 #include "tests/fakes/cudart/driver_modules.hpp"
 
+#include <elf.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
 #include "tests/fakes/cudart/attributes.hpp"
 #include "tests/fakes/cudart/fat_binary.hpp"
 #include "tests/fakes/cudart/launch.hpp"
+#include "tests/fakes/cudart/ptx.hpp"
 
 namespace fake_cuda::driver {
 namespace {
@@ -15,12 +20,77 @@ namespace {
 // CUDA_ERROR_NOT_FOUND, by the runtime's name of that number.
 constexpr cudaError_t not_found = cudaErrorSymbolNotFound;
 
+constexpr Elf64_Half cuda = 190;  // EM_CUDA
+
+void read_elf(const void* image, loaded_module& to) {
+  if (host_image::is_one(image)) {
+    to.code = std::make_shared<const host_image>(image);
+    return;
+  }
+  Elf64_Ehdr header;
+  std::memcpy(&header, image, sizeof(header));
+  if (header.e_machine != cuda) {
+    throw refusal(cudaErrorNoKernelImageForDevice,
+                  fmt::format("the image is for another machine, {}", header.e_machine));
+  }
+  to.parameters = parameters_of_image(image);
+  if (to.parameters->empty()) to.parameters.reset();
+}
+
+void read_image(const void* image, loaded_module& to) {
+  const auto* const bytes = static_cast<const char*>(image);
+  if (std::memcmp(image, ELFMAG, SELFMAG) == 0) return read_elf(image, to);
+  // A fatbin, or nvcc's wrapper around one.
+  constexpr char fatbin[] = "\x50\xed\x55\xba", wrapper[] = "\xb1\x43\x62\x46";
+  if (std::memcmp(image, fatbin, 4) == 0 || std::memcmp(image, wrapper, 4) == 0) return;
+  const auto first = static_cast<unsigned char>(*bytes);
+  if (std::isprint(first) == 0 && std::isspace(first) == 0) {
+    throw refusal(cudaErrorInvalidKernelImage, "neither machine code nor text");
+  }
+  to.parameters = parameters_of_ptx(bytes);
+}
+
 CUmodule load(call& c, const void* image) {
   require(image != nullptr, "a null pointer");
   auto made = std::make_shared<loaded_module>();
   need_current(c);
-  made->parameters = parameters_of_image(image);
+  read_image(image, *made);
   return c.m.modules.add<CUmodule>(std::move(made));
+}
+
+// Gives a compiler's words to whoever has asked for them.
+void write_log(const std::string& words, unsigned count, const CUjit_option* options,
+               void* const* values) {
+  const auto value_of = [&](CUjit_option wanted) -> void* {
+    const auto found = std::find(options, options + count, wanted);
+    return found == options + count ? nullptr : values[found - options];
+  };
+  auto* const log = static_cast<char*>(value_of(CU_JIT_ERROR_LOG_BUFFER));
+  const auto size = reinterpret_cast<std::size_t>(value_of(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES));
+  if (log == nullptr || size == 0) return;
+  log[words.copy(log, size - 1)] = '\0';
+}
+
+// The kernel's parameters and body, where its module has the kernel.
+void find_kernel_in(const loaded_module& in, const char* name, kernel& made) {
+  made.symbol = name;
+  made.uses = in.uses;
+  if (in.code != nullptr) {
+    const outback_host_kernel* const found = in.code->find(name);
+    if (found == nullptr)
+      throw refusal(not_found, fmt::format("the module has no kernel {}", name));
+    const auto placed =
+        place_parameters({found->argument_sizes, found->argument_sizes + found->argument_count});
+    made.set_parameters(placed);
+    made.max_threads = found->max_items;
+    made.body = body_of(in.code, *found, placed);
+  } else if (in.parameters) {
+    const auto found = in.parameters->find(name);
+    if (found == in.parameters->end()) {
+      throw refusal(not_found, fmt::format("the module has no kernel {}", name));
+    }
+    made.set_parameters(found->second);
+  }
 }
 
 loaded_module& find_module(call& c, CUmodule handle) {
@@ -62,16 +132,31 @@ CUresult module_load_data(CUmodule* made, const void* image) {
   });
 }
 
-CUresult module_load_data_ex(CUmodule* made, const void* image, unsigned, CUjit_option*, void**) {
+CUresult module_load_data_ex(CUmodule* made, const void* image, unsigned count,
+                             CUjit_option* options, void** values) {
   return enter("cuModuleLoadDataEx", [&](call& c) {
     require(made != nullptr, "a null pointer");
-    *made = load(c, image);
+    try {
+      *made = load(c, image);
+    } catch (const refusal& refused) {
+      if (refused.error() == cudaErrorInvalidPtx) write_log(refused.text(), count, options, values);
+      throw;
+    }
   });
 }
 
 CUresult module_unload(CUmodule gone) {
   return enter("cuModuleUnload", [&](call& c) {
-    find_module(c, gone);
+    const loaded_module& found = find_module(c, gone);
+    if (found.uses.use_count() > 1) {
+      throw misuse(cudaErrorInvalidResourceHandle,
+                   "launches of the module's kernels are not done, or are in a graph");
+    }
+    for (const auto& [name, handle] : found.functions) {
+      kernel& of = find_kernel(c, handle);
+      of.unloaded = true;
+      of.body = nullptr;  // which has the code
+    }
     c.m.modules.erase(gone);
   });
 }
@@ -80,18 +165,28 @@ CUresult module_get_function(CUfunction* found, CUmodule of, const char* name) {
   return enter("cuModuleGetFunction", [&](call& c) {
     require(found != nullptr && name != nullptr, "a null pointer");
     loaded_module& in = find_module(c, of);
-    const auto parameters = in.parameters.find(name);
-    if (parameters == in.parameters.end() && !in.parameters.empty()) {
-      throw refusal(not_found, fmt::format("the module has no kernel {}", name));
+    auto known = in.functions.find(name);
+    if (known == in.functions.end()) {
+      kernel made;
+      find_kernel_in(in, name, made);
+      // An address that nothing else has; it is never given back.
+      known = in.functions.emplace(name, new char).first;
+      made.host = known->second;
+      c.m.kernels.add(known->second) = std::move(made);
     }
-    auto& handle = in.functions[name];
-    if (handle == nullptr) {
-      handle = new char;  // an address that nothing else has; it is never given back
-      kernel& made = c.m.kernels.add(handle);
-      made.symbol = name;
-      if (parameters != in.parameters.end()) made.set_parameters(parameters->second);
-    }
-    *found = static_cast<CUfunction>(handle);
+    *found = static_cast<CUfunction>(known->second);
+  });
+}
+
+CUresult func_get_param_info(CUfunction of, size_t index, size_t* offset, size_t* size) {
+  return enter("cuFuncGetParamInfo", [&](call& c) {
+    require(offset != nullptr, "a null pointer");
+    const auto& parameters = find_kernel(c, of).parameters();
+    if (!parameters) throw refusal(cudaErrorNotSupported, "the parameters are not known");
+    // The only way to count parameters is to ask until this answer, so it is nobody's mistake.
+    if (index >= parameters->size()) throw failure(cudaErrorInvalidValue);
+    *offset = (*parameters)[index].offset;
+    if (size != nullptr) *size = (*parameters)[index].size;
   });
 }
 
@@ -102,7 +197,7 @@ CUresult func_get_attribute(int* value, CUfunction_attribute which, CUfunction o
     const kernel& asked = find_kernel(c, of);
     switch (which) {
       case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-        *value = attribute(c.m, on, cudaDevAttrMaxThreadsPerBlock);
+        *value = int(threads_of_a_block(c, asked, on));
         break;
       case CU_FUNC_ATTRIBUTE_NUM_REGS:
         *value = registers_of_a_kernel;

@@ -12,6 +12,7 @@ CUresult module_load_data_ex(CUmodule* made, const void* image, unsigned count, 
                              void**);
 CUresult module_unload(CUmodule gone);
 CUresult module_get_function(CUfunction* found, CUmodule of, const char* name);
+CUresult func_get_param_info(CUfunction of, size_t index, size_t* offset, size_t* size);
 CUresult func_get_attribute(int* value, CUfunction_attribute which, CUfunction of);
 CUresult func_set_attribute(CUfunction of, CUfunction_attribute which, int value);
 CUresult func_set_cache_config(CUfunction of, CUfunc_cache);

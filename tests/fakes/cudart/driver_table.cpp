@@ -59,6 +59,7 @@ const function table[] = {
     FAKE_CUDA_FUNCTION(cuModuleLoadDataEx, 2010, module_load_data_ex),
     FAKE_CUDA_FUNCTION(cuModuleUnload, 2000, module_unload),
     FAKE_CUDA_FUNCTION(cuModuleGetFunction, 2000, module_get_function),
+    FAKE_CUDA_FUNCTION(cuFuncGetParamInfo, 12040, func_get_param_info),
     FAKE_CUDA_FUNCTION(cuFuncGetAttribute, 2020, func_get_attribute),
     FAKE_CUDA_FUNCTION(cuFuncSetAttribute, 9000, func_set_attribute),
     FAKE_CUDA_FUNCTION(cuFuncSetCacheConfig, 3000, func_set_cache_config),

@@ -2,12 +2,25 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
 #include "tests/fakes/cudart/fat_binary.hpp"
 
 namespace fake_cuda {
+
+std::vector<parameter> place_parameters(const std::vector<std::size_t>& sizes) {
+  std::vector<parameter> placed;
+  std::size_t end = 0;
+  for (const std::size_t size : sizes) {
+    const std::size_t alignment = std::min(size & -size, std::size_t{16});
+    if (alignment > 0) end = (end + alignment - 1) / alignment * alignment;
+    placed.push_back({.offset = end, .size = size});
+    end += size;
+  }
+  return placed;
+}
 
 const std::string& kernel::name() const {
   if (name_.empty()) {

@@ -21,7 +21,7 @@ void check_shape(call& c, const kernel& launched, const kernel_shape& shape, con
       !fits(block.x, limit(cudaDevAttrMaxBlockDimX)) ||
       !fits(block.y, limit(cudaDevAttrMaxBlockDimY)) ||
       !fits(block.z, limit(cudaDevAttrMaxBlockDimZ)) ||
-      uint64_t(block.x) * block.y * block.z > limit(cudaDevAttrMaxThreadsPerBlock)) {
+      uint64_t(block.x) * block.y * block.z > threads_of_a_block(c, launched, on)) {
     throw refusal(cudaErrorInvalidConfiguration,
                   fmt::format("{}: a grid of {}x{}x{} blocks of {}x{}x{} threads", launched.name(),
                               grid.x, grid.y, grid.z, block.x, block.y, block.z));
@@ -85,10 +85,20 @@ note_ptr make_note(call& c, const kernel& launched, const kernel_shape& shape, v
   return made;
 }
 
+// What a device that faults answers from then on. Called without the lock.
+void lose(int index, cudaError_t error) {
+  machine& m = the_machine();
+  const std::lock_guard lock(m.mutex);
+  cudaError_t& lost = m.devices[std::size_t(index)]->lost;
+  if (lost == cudaSuccess) lost = error;
+}
+
 // The body, with the memory that its parameters name.
-task make_task(call& c, const kernel& launched, const kernel_shape& shape, void** arguments) {
+task make_task(call& c, const kernel& launched, const kernel_shape& shape, void** arguments,
+               int device) {
   task what;
   what.kind = work_kind::kernel;
+  what.keeps = launched.uses.lock();
   if (launched.body == nullptr) return what;
   if (!launched.parameters()) {
     throw refusal(cudaErrorInvalidValue, launched.name() + ": its parameters are not known");
@@ -106,9 +116,9 @@ task make_task(call& c, const kernel& launched, const kernel_shape& shape, void*
                   }
                 });
   // Each launch of a graph begins with the same values.
-  what.body = [body = launched.body, shape, values = std::move(values)] {
+  what.body = [body = launched.body, shape, values = std::move(values), device] {
     auto copy = values;
-    body(shape, copy.data());
+    if (const cudaError_t error = body(shape, copy.data())) lose(device, error);
   };
   return what;
 }
@@ -146,6 +156,11 @@ void allow_shared(call& c, kernel& changed, const device& on, int bytes) {
   changed.dynamic_shared = bytes;
 }
 
+unsigned threads_of_a_block(call& c, const kernel& of, const device& on) {
+  if (of.max_threads != 0) return of.max_threads;
+  return unsigned(attribute(c.m, on, cudaDevAttrMaxThreadsPerBlock));
+}
+
 int blocks_that_fit(call& c, const device& on, int block_size, std::size_t shared) {
   require(block_size > 0, "a block without threads");
   const auto limit = [&](cudaDeviceAttr which) { return attribute(c.m, on, which); };
@@ -160,8 +175,11 @@ int blocks_that_fit(call& c, const device& on, int block_size, std::size_t share
 
 void launch(call& c, const kernel& launched, const kernel_shape& shape, void** arguments,
             stream& on) {
+  if (launched.unloaded) {
+    throw misuse(cudaErrorInvalidResourceHandle, launched.name() + ": its module was unloaded");
+  }
   check_shape(c, launched, shape, *c.m.devices[std::size_t(on.device)]);
-  task what = make_task(c, launched, shape, arguments);
+  task what = make_task(c, launched, shape, arguments, on.device);
   if (c.m.recorded.on() || on.captured != nullptr) {
     what.told = make_note(c, launched, shape, arguments);
   }

@@ -15,6 +15,8 @@ void launch(call& c, const kernel& launched, const kernel_shape& shape, void** a
             stream& on);
 /// An ordinary kernel's.
 constexpr int registers_of_a_kernel = 32;
+/// How many threads a block of it may have.
+unsigned threads_of_a_block(call& c, const kernel& of, const device& on);
 /// Lets it have so much dynamic shared memory; throws where a block of the device has less.
 void allow_shared(call& c, kernel& changed, const device& on, int bytes);
 /// How many blocks fit on a multiprocessor: as many as threads and shared memory leave room for.

@@ -42,6 +42,7 @@ inline std::vector<std::byte> image() {
   append_parameter(info, 2, 12, 20000, true);
   Elf64_Ehdr header = {};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_machine = 190;  // EM_CUDA
   header.e_shoff = sizeof(header) + names.size() + info.size();
   header.e_shentsize = sizeof(Elf64_Shdr);
   header.e_shnum = 2;

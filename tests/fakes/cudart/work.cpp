@@ -89,6 +89,7 @@ void executor::run_until_idle() {
     if (pause > 0) std::this_thread::sleep_for(std::chrono::microseconds(pause));
     if (runs && given->what.body) given->what.body();
     given->what.body = nullptr;
+    given->what.keeps = nullptr;
     lock.lock();
     blocked_ -= blocks;
     host_functions_ -= host_function;

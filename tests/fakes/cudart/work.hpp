@@ -23,9 +23,10 @@ enum class work_kind { copy, fill, host_function, kernel, marker, wait };
 /// What is to be done, once or in every launch of a graph.
 struct task {
   work_kind kind = work_kind::marker;
-  std::function<void()> body;   // runs without the lock; null: nothing
-  std::vector<block_ptr> uses;  // these may not go before it is done
-  note_ptr told = nullptr;      // for the record; null: it is not in it
+  std::function<void()> body;             // runs without the lock; null: nothing
+  std::vector<block_ptr> uses;            // these may not go before it is done
+  note_ptr told = nullptr;                // for the record; null: it is not in it
+  std::shared_ptr<void> keeps = nullptr;  // goes once it is done
   /// It may wait for what a user does, so it counts for no processor.
   bool may_block() const { return kind == work_kind::host_function || kind == work_kind::wait; }
 };
