@@ -133,7 +133,7 @@ function(outback_add_runtime_suite_program name runtime_library table_function)
 endfunction()
 
 # outback_add_runtime_suite(<name> RUNTIME_LIBRARY <target> TABLE_FUNCTION <symbol> [WHOLE] [SUMMARY_ONLY]
-#                           [EXPECTATIONS <file>] [TIME_LIMIT <seconds>] [SIZE <bytes>])
+#                           [EXPECTATIONS <file>] [TIME_LIMIT <seconds>] [SIZE <bytes>] [KERNELS <format>:<file>])
 #
 # Builds the program <name>, which runs the suite on a runtime. ctest gets one entry for each test, and <name>.summary: the
 # whole run in one process, which prints "N passed, N unsupported, N failed". A test of a group that the runtime has not got is
@@ -150,11 +150,13 @@ endfunction()
 #   TIME_LIMIT <seconds>       what one test may take, and ctest waits for it; the whole run has ten times as long. For slow
 #                              devices and simulators. Default: 300, and 600 for the whole run
 #   SIZE <bytes>               of the big copies: 2M. Default: 8M
+#   KERNELS <format>:<file>    the suite's kernels in a format of which the suite has none, or not for this runtime: the number
+#                              of the format in outback/runtime.h, and where they are. Default: the suite's own
 #
 # Example: outback_add_runtime_suite(acme_suite RUNTIME_LIBRARY acme_runtime TABLE_FUNCTION acme_table)
 function(outback_add_runtime_suite name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;SUMMARY_ONLY"
-                        "RUNTIME_LIBRARY;TABLE_FUNCTION;EXPECTATIONS;TIME_LIMIT;SIZE" "")
+                        "RUNTIME_LIBRARY;TABLE_FUNCTION;EXPECTATIONS;TIME_LIMIT;SIZE;KERNELS" "")
   foreach(needed RUNTIME_LIBRARY TABLE_FUNCTION)
     if(NOT arg_${needed})
       message(FATAL_ERROR "outback_add_runtime_suite(${name}): ${needed} is missing")
@@ -185,6 +187,9 @@ function(outback_add_runtime_suite name)
   endif()
   if(arg_SIZE)
     list(APPEND options "--size=${arg_SIZE}")
+  endif()
+  if(arg_KERNELS)
+    list(APPEND options "--kernels=${arg_KERNELS}")
   endif()
   math(EXPR limit_of_one "${limit} + 30") # the program ends before, and says in what
 

@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tests/runtime/suite/guard.hpp"
 #include "tests/runtime/suite/options.hpp"
@@ -104,8 +105,14 @@ other_process::other_process(const char* role_name) {
   posix_spawn_file_actions_adddup2(&actions, ends[1], ends[1]);
   std::string name = role_name, socket = std::to_string(ends[1]), first(role_argument);
   char program[] = "/proc/self/exe";
-  char* const arguments[] = {program, first.data(), name.data(), socket.data(), nullptr};
-  const int error = posix_spawn(&pid_, program, &actions, nullptr, arguments, environ);
+  std::vector<std::string> options;  // those that are not in the environment
+  for (const auto& [format, path] : given_options().kernels) {
+    options.push_back("--kernels=" + std::to_string(format) + ":" + path);
+  }
+  std::vector<char*> arguments = {program, first.data(), name.data(), socket.data()};
+  for (std::string& each : options) arguments.push_back(each.data());
+  arguments.push_back(nullptr);
+  const int error = posix_spawn(&pid_, program, &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   errno = error;
@@ -130,8 +137,11 @@ bool other_process::succeeded() {
 }
 
 std::optional<int> run_role(int argc, char** argv) {
-  if (argc != 4 || argv[1] != role_argument) return std::nullopt;
-  if (const std::string problem = read_options(1, argv); !problem.empty()) return 1;
+  constexpr int options = 3;  // behind the role and the socket
+  if (argc <= options || argv[1] != role_argument) return std::nullopt;
+  if (const std::string problem = read_options(argc - options, argv + options); !problem.empty()) {
+    return 1;
+  }
   begin_guarded("another process, as " + std::string(argv[2]));
   const guard named(/*tells_progress=*/false);
   try {
