@@ -30,7 +30,8 @@ void cuda_runtime::graph_begin(int32_t index, outback_stream where) {
   ++captures_;
   // Relaxed: in the other modes only this thread could end the capture, and allocations and queries
   // of other threads would fail meanwhile.
-  const cudaError_t error = d.cuda().cudaStreamBeginCapture(s.handle, cudaStreamCaptureModeRelaxed);
+  const cudaError_t error = d.unloading().begin_capture(
+      [&] { return d.cuda().cudaStreamBeginCapture(s.handle, cudaStreamCaptureModeRelaxed); });
   if (error == cudaSuccess) return;
   --captures_;
   d.fail(error, d.cuda().cudaStreamBeginCapture.name);

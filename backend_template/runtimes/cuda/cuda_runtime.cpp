@@ -89,7 +89,7 @@ outback_device_info cuda_runtime::device_info(int32_t index) {
 void cuda_runtime::device_sync(int32_t index) {
   device& d = at(index);
   const beside_captures here(d);
-  d.call(d.cuda().cudaDeviceSynchronize);
+  d.unloading().unload_after(d, [&] { d.call(d.cuda().cudaDeviceSynchronize); });
 }
 
 void cuda_runtime::device_select(int32_t index) {

@@ -22,6 +22,10 @@
 //   Captures   Captures use CUDA's relaxed mode: any thread may end a capture, and memory may be
 //              allocated meanwhile. The runtime itself refuses graph launches, and copies from or
 //              to pageable memory, which CUDA would capture but the contract forbids.
+//   Kernels    A module's `outback_module` is not a CUmodule: the driver's module stays loaded
+//   until
+//              no launch of its kernels can be pending, and for good if one was captured; see
+//              unloading.hpp.
 //   Errors     Texts have the error's name, number and words from CUDA, and the function. After an
 //              error for which CUDA demands a relaunch of the process, the device is lost: every
 //              later call on it is DEVICE_LOST. The runtime clears each error, so that
@@ -105,6 +109,15 @@ namespace outback::cuda {
 ///                      for a handle of another device than `device`.
 ///   graph_status       Also reports captures that other code began on the stream.
 ///   graph_launch       In a capture, breaks the capture and throws outback::invalid_argument.
+///   module_load        Takes cubins, fatbins and PTX. Throws outback::invalid_argument with the
+///   log of
+///                      the driver's compiler. May unload modules that were given to module_unload.
+///   module_unload      Calls nothing in CUDA.
+///   kernel_of          Loads a kernel that CUDA loads lazily, so that no launch has to do so in a
+///                      capture.
+///   kernel_launch      Knows the number and sizes of the arguments only if the driver is of CUDA
+///                      12.4 or newer. Does not check where device pointers point: a wrong one is
+///                      an illegal address, which loses the device.
 ///   telemetry_read     Returns NVML's measurements. Throws outback::unsupported if NVML is missing
 ///                      or does not measure the metric.
 class cuda_runtime {
@@ -128,6 +141,7 @@ class cuda_runtime {
   OUTBACK_MEMBERS_OF(ipc)
   OUTBACK_MEMBERS_OF(graphs)
   OUTBACK_MEMBERS_OF(telemetry)
+  OUTBACK_MEMBERS_OF(kernels)
 #if OUTBACK_CUDA_HAS_NVTX
   OUTBACK_MEMBERS_OF(ranges)
 #endif

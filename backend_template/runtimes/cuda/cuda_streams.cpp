@@ -23,11 +23,13 @@ void cuda_runtime::stream_destroy(int32_t index, outback_stream handle) {
   // A wrapped stream is its maker's. What a lost context had, CUDA cannot destroy any more; only
   // our own object goes.
   if (!s.owned || d.lost()) {
+    d.unloading().remove_stream(d, s);
     delete &s;
     return d.check_not_lost();
   }
   const on_device here(d);
   const std::unique_ptr<stream> gone(&s);  // also if CUDA returns an error of earlier work
+  d.unloading().remove_stream(d, s);
   d.call(d.cuda().cudaStreamDestroy, s.handle);
 }
 

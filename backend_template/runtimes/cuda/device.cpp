@@ -17,6 +17,15 @@ constexpr int32_t dlpack_cuda = 2;  // kDLCUDA
 
 }  // namespace
 
+uint32_t missing_arithmetic(const compute_capability& runs) {
+  // By the CUDA programming guide. Every device that CUDA 12 drives has 64-bit floating-point
+  // numbers and atomic operations on 64-bit integers.
+  uint32_t flags = 0;
+  if (runs.major * 10 + runs.minor < 53) flags |= OUTBACK_NO_FLOAT16;
+  if (runs.major < 8) flags |= OUTBACK_NO_BFLOAT16;
+  return flags;
+}
+
 device::device(const cudart& cuda, const cuda::driver& driver, int32_t index)
     : cuda_(cuda), driver_(driver), index_(index) {
   call(driver_.cuDeviceGet, &handle_, int(index));
@@ -52,17 +61,32 @@ std::string device::pci_id() {
   return id;
 }
 
+compute_capability device::capability() {
+  return {.major = attribute(cudaDevAttrComputeCapabilityMajor),
+          .minor = attribute(cudaDevAttrComputeCapabilityMinor)};
+}
+
+uint32_t device::subgroup_size() {
+  return uint32_t(attribute(cudaDevAttrWarpSize));
+}
+
+std::size_t device::local_memory() {
+  return std::size_t(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+}
+
 outback_device_info device::info() {
   outback_device_info info = {};
+  const compute_capability runs = capability();
+  info.flags = missing_arithmetic(runs);
   if (attribute(cudaDevAttrIntegrated) != 0) info.flags |= OUTBACK_INTEGRATED;
   info.memory_size = info.max_alloc_size = memory_size_;
   info.alignment = allocation_alignment;
   info.kernels_of = dlpack_cuda;
   info.compute_units = uint32_t(attribute(cudaDevAttrMultiProcessorCount));
-  info.subgroup_size = uint32_t(attribute(cudaDevAttrWarpSize));
+  info.subgroup_size = subgroup_size();
   info.max_group_size = uint32_t(attribute(cudaDevAttrMaxThreadsPerBlock));
-  info.capability_major = uint16_t(attribute(cudaDevAttrComputeCapabilityMajor));
-  info.capability_minor = uint16_t(attribute(cudaDevAttrComputeCapabilityMinor));
+  info.capability_major = uint16_t(runs.major);
+  info.capability_minor = uint16_t(runs.minor);
   static_assert(sizeof(info.uuid) == sizeof(uuid_.bytes));
   std::memcpy(info.uuid, uuid_.bytes, sizeof(info.uuid));
   call(driver_.cuDeviceGetName, static_cast<char*>(info.name), int(sizeof(info.name)), handle_);

@@ -13,9 +13,16 @@
 #include "backend_template/runtimes/cuda/driver.hpp"
 #include "backend_template/runtimes/cuda/errors.hpp"
 #include "backend_template/runtimes/cuda/stream.hpp"
+#include "backend_template/runtimes/cuda/unloading.hpp"
 #include "outback/runtime.hpp"
 
 namespace outback::cuda {
+
+struct compute_capability {
+  int major, minor;
+};
+/// Returns the flags OUTBACK_NO_* for what a device of this capability cannot compute with.
+uint32_t missing_arithmetic(const compute_capability& runs);
 
 /// May be used from any thread; takes no lock. All exceptions are outback::runtime_error:
 /// outback::device_lost after an error that ended the context, otherwise one with the status for
@@ -41,6 +48,12 @@ class device {
 
   /// Fills the struct that device_info returns with CUDA's answers.
   outback_device_info info();
+  /// Asks CUDA for the version of the instructions that the device runs.
+  compute_capability capability();
+  /// Asks CUDA how many items run in step.
+  uint32_t subgroup_size();
+  /// Asks CUDA how many bytes of local memory a group may have at most.
+  std::size_t local_memory();
   /// Returns the UUID as "GPU-8-4-4-4-12", the way CUDA and NVML write it.
   std::string uuid_text() const;
   /// Asks CUDA for the address on the PCI bus, in lower case as in /sys.
@@ -61,6 +74,8 @@ class device {
   stream& default_stream();
   /// Asks CUDA for the range of stream priorities. The context must be current.
   priority_range priorities();
+  /// The streams and modules that decide when the driver may unload a module.
+  cuda::unloading& unloading() noexcept { return unloading_; }
 
   // ---- Errors
 
@@ -105,6 +120,7 @@ class device {
   CUuuid uuid_ = {};
   std::atomic<CUcontext> context_{nullptr};
   std::atomic<stream*> default_stream_{nullptr};
+  cuda::unloading unloading_;
   std::atomic<const std::string*> lost_{nullptr};  // the text; null while the device works
 };
 

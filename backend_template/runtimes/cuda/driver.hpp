@@ -23,16 +23,29 @@
   X(cuStreamGetCtx)             \
   X(cuMemGetAddressRange)       \
   X(cuMemsetD16Async)           \
-  X(cuMemsetD32Async)
+  X(cuMemsetD32Async)           \
+  X(cuModuleLoadDataEx)         \
+  X(cuModuleUnload)             \
+  X(cuModuleGetFunction)        \
+  X(cuFuncGetAttribute)         \
+  X(cuFuncSetAttribute)         \
+  X(cuLaunchKernel)
+
+// Drivers older than CUDA 12.4 lack this function; then nobody knows a kernel's parameters.
+#define OUTBACK_CUDA_DRIVER_OPTIONAL(X) \
+  X(cuFuncGetParamInfo, 12040)
 // clang-format on
 
 namespace outback::cuda {
 
-/// One entry for each function above.
+/// One entry for each function above; the optional ones may be null.
 struct driver {
   // cuda.h renames some functions by macros to their names in the driver; #name is the plain name.
 #define OUTBACK_ENTRY(name) library_function<decltype(::name)> name{#name};
+#define OUTBACK_OPTIONAL_ENTRY(name, since) OUTBACK_ENTRY(name)
   OUTBACK_CUDA_DRIVER(OUTBACK_ENTRY)
+  OUTBACK_CUDA_DRIVER_OPTIONAL(OUTBACK_OPTIONAL_ENTRY)
+#undef OUTBACK_OPTIONAL_ENTRY
 #undef OUTBACK_ENTRY
 };
 

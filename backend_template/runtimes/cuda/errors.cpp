@@ -54,6 +54,15 @@ outback_status status_of(int error) noexcept {
     case cudaErrorAlreadyMapped:
     case cudaErrorNotMapped:
     case cudaErrorInvalidResourceHandle:
+    case cudaErrorInvalidDeviceFunction:
+    case cudaErrorInvalidConfiguration:
+    case cudaErrorLaunchOutOfResources:
+    case cudaErrorInvalidKernelImage:
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidPtx:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorInvalidSource:
+    case cudaErrorSymbolNotFound:
     case cudaErrorIllegalState:
     case cudaErrorSetOnActiveProcess:
     case cudaErrorHostMemoryAlreadyRegistered:
@@ -75,6 +84,8 @@ outback_status status_of(int error) noexcept {
     case cudaErrorCallRequiresNewerDriver:
     case cudaErrorNoDevice:
     case cudaErrorDeviceNotLicensed:
+    case cudaErrorJitCompilerNotFound:
+    case cudaErrorJitCompilationDisabled:
     case cudaErrorPeerAccessUnsupported:
     case cudaErrorTooManyPeers:
     case cudaErrorNotPermitted:

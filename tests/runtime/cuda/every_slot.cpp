@@ -267,13 +267,61 @@ std::vector<slot_case> graph_slots() {
   };
 }
 
+outback_status launch(world& w, std::size_t local_size) {
+  const outback_argument argument = {&w.memory, sizeof(w.memory), 1};
+  outback_launch what = {};
+  what.struct_size = sizeof(what);
+  what.argument_count = 1;
+  what.arguments = &argument;
+  what.groups[0] = what.groups[1] = what.groups[2] = 1;
+  what.items[0] = what.items[1] = what.items[2] = 1;
+  what.local_size = local_size;
+  return w.t().kernels->launch(w.self(), d, w.kernel, &what, w.stream);
+}
+
+std::vector<slot_case> kernel_slots() {
+  return {
+      {"kernels.formats",
+       [](world& w) {
+         outback_formats formats = {};
+         formats.struct_size = sizeof(formats);
+         return w.t().kernels->formats(w.self(), d, &formats);
+       },
+       true},
+      {"kernels.module_load",
+       [](world& w) {
+         return w.t().kernels->module_load(w.self(), d, OUTBACK_FORMAT_PTX, world::ptx.data(),
+                                           world::ptx.size(), &w.made_module);
+       }},
+      {"kernels.module_unload",
+       [](world& w) {
+         return w.t().kernels->module_unload(w.self(), d, std::exchange(w.module, nullptr));
+       },
+       true},
+      {"kernels.kernel",
+       [](world& w) {
+         outback_kernel found = nullptr;
+         return w.t().kernels->kernel(w.self(), d, w.module, "second", &found);
+       }},
+      {"kernels.info",
+       [](world& w) {
+         outback_kernel_info info = {};
+         info.struct_size = sizeof(info);
+         return w.t().kernels->info(w.self(), d, w.kernel, &info);
+       },
+       true},
+      {"kernels.launch", [](world& w) { return launch(w, 0); }},
+      {"kernels.launch with much local memory", [](world& w) { return launch(w, 100000); }},
+  };
+}
+
 }  // namespace
 
 const std::vector<slot_case>& every_slot() {
   static const std::vector<slot_case> slots = [] {
     std::vector<slot_case> all;
     for (const auto group : {required_slots, stream_slots, event_slots, host_slots, device_slots,
-                             ipc_slots, graph_slots}) {
+                             ipc_slots, graph_slots, kernel_slots}) {
       for (slot_case& each : group()) all.push_back(std::move(each));
     }
     return all;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend_template/runtimes/cuda/cuda_runtime.hpp"
@@ -21,6 +22,9 @@ class slot_world {
  public:
   static constexpr int32_t device = 1, peer = 2;
   static constexpr std::size_t size = 4096;
+  static constexpr std::string_view ptx =
+      ".version 8.0\n.target sm_80\n.entry first(.param .u64 to) { ret; }\n"
+      ".entry second() { ret; }\n";
 
   slot_world();
   ~slot_world();
@@ -42,6 +46,8 @@ class slot_world {
   outback_stream capturing = nullptr;  // its capture goes on until graph_end
   bool captures = false;
   outback_graph fresh = nullptr, ready = nullptr, made_graph = nullptr;
+  outback_module module = nullptr, made_module = nullptr;
+  outback_kernel kernel = nullptr;  // of `module`: takes a device pointer
 
  private:
   void check(outback_status status, const char* what) const;

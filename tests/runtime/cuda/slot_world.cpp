@@ -32,6 +32,10 @@ slot_world::slot_world()
   fresh = empty_graph();
   ready = empty_graph();
   check(table.graphs->instantiate(self(), device, ready), "graphs.instantiate");
+  check(table.kernels->module_load(self(), device, OUTBACK_FORMAT_PTX, ptx.data(), ptx.size(),
+                                   &module),
+        "kernels.module_load");
+  check(table.kernels->kernel(self(), device, module, "first", &kernel), "kernels.kernel");
   check(table.streams->sync(self(), device, stream), "streams.sync");
   check(table.streams->sync(self(), device, nullptr), "streams.sync");
 }
@@ -46,8 +50,11 @@ slot_world::~slot_world() {
   for (const outback_event event : {first, last, shared, made_event}) {
     if (event != nullptr) table.events->destroy(self(), device, event);
   }
+  for (const outback_module each : {module, made_module}) {
+    if (each != nullptr) table.kernels->module_unload(self(), device, each);
+  }
   table.device_sync(self(), device);
-  for (const outback_stream each : {stream, made_stream, wrapped, capturing}) {
+  for (const outback_stream each : {wrapped, stream, made_stream, capturing}) {
     if (each != nullptr) table.streams->destroy(self(), device, each);
   }
   if (registered_first) table.host_registration->remove(self(), foreign);
