@@ -18,6 +18,7 @@ class Runtime:
     suite: str  # the program, in the build tree
     tested_on: str
     expectations: str = ""  # whose comments say why a group is absent
+    kernels: str = ""  # the suite's --kernels, with a path in the build tree
 
 
 RUNTIMES = (
@@ -27,6 +28,7 @@ RUNTIMES = (
         "tests/runtime/cuda/cuda_suite",
         "a libcudart in software, an H200 and an H100",
         "tests/runtime/cuda/cuda.expectations",
+        "4:tests/liboutback_runtime_suite_host_kernels.so",
     ),
     Runtime(
         "level_zero",
@@ -104,6 +106,9 @@ def _column(folder: Path, runtime: Runtime) -> dict[str, str]:
     command.append("--list-unsupported")
     if runtime.expectations:
         command.append(f"--expectations={ROOT / runtime.expectations}")
+    if runtime.kernels:
+        module_format, path = runtime.kernels.split(":")
+        command.append(f"--kernels={module_format}:{folder / path}")
     with console.step(f"groups of {runtime.name}"):
         done = shell.run(f"groups-{runtime.name}", command, check=False)
     found = {suite: Found() for suite in _groups()}
