@@ -73,6 +73,7 @@ void check_options(const backend_options& options) {
   }
   core::read_leak_report();
   core::read_launch_blocking();
+  core::read_twin_variable();
   core::read_race_variable();
   ops::read_report_variables();
   // Only for what they throw: the registration calls them again for their results.

@@ -77,6 +77,10 @@ TEST(RegistrationTest, RefusalsComeFirstAndChangeNothing) {
   EXPECT_EQ(refusal({.name = "acme", .runtime = host_table()}),
             "OUTBACK_REPORT_LEAKS=yes: expected 0 or 1");
   unsetenv("OUTBACK_REPORT_LEAKS");
+  setenv("OUTBACK_TWIN", "no", 1);
+  EXPECT_EQ(refusal({.name = "acme", .runtime = host_table()}),
+            "OUTBACK_TWIN=no: expected auto or never");
+  unsetenv("OUTBACK_TWIN");
   setenv("OUTBACK_FALLBACK", "maybe", 1);
   EXPECT_EQ(refusal({.name = "acme", .runtime = host_table()}),
             "OUTBACK_FALLBACK=maybe: expected allow, warn or error");

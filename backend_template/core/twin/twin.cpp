@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "backend_template/core/runtime/environment.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/twin/twin_index.h"
 
@@ -17,6 +18,9 @@ namespace {
 // The type of the twins that were found: a process has one, since its runtime drives one kind of
 // hardware. -1 before one was found.
 std::atomic<int> found_type{-1};
+
+// Not atomic, since it is written before the backend can be used.
+bool twins_are_allowed = true;
 
 // What a type is called by DLPack (DLDeviceType in dlpack.h), by PyTorch, and in a tensor's keys.
 // DLPack reserves 12 for devices that are tried out. It is a type of PyTorch's here whose kernels
@@ -33,9 +37,10 @@ constexpr std::array kernel_types{
     kernel_type{12, c10::DeviceType::HPU, c10::BackendComponent::HPUBit},
 };
 
-// True if this torch has kernels for the type. A build for the CPU has neither its guard nor them.
+// True if this torch has kernels for the type that devices may use. A build for the CPU has neither
+// the type's guard nor kernels.
 bool has_kernels(const kernel_type& of) {
-  if (!c10::impl::hasDeviceGuardImpl(of.type)) return false;
+  if (!allows_twins() || !c10::impl::hasDeviceGuardImpl(of.type)) return false;
   const auto empty = c10::Dispatcher::singleton().findSchema({"aten::empty", "memory_format"});
   const c10::DispatchKey key =
       c10::toRuntimePerBackendFunctionalityKey(c10::DispatchKey::Dense, of.backend);
@@ -80,6 +85,16 @@ int32_t find_kernel_home(c10::DeviceIndex index) {
 }
 
 }  // namespace detail
+
+void read_twin_variable() {
+  const auto chosen = from_environment(
+      [] { return outback::detail::choice_variable("OUTBACK_TWIN", {"auto", "never"}); });
+  twins_are_allowed = chosen.value_or(0) == 0;
+}
+
+bool allows_twins() noexcept {
+  return twins_are_allowed;
+}
 
 bool may_have_twins() {
   return std::any_of(kernel_types.begin(), kernel_types.end(), [](const kernel_type& each) {

@@ -7,8 +7,8 @@
 // twin's kernels, streams, events, memory and random numbers, so the two devices share them. All
 // calls to a twin go through c10's interfaces, so no library of CUDA is linked.
 //
-// All functions are thread-safe. The functions without `noexcept` start the backend, and throw what
-// device_info throws.
+// All functions but read_twin_variable are thread-safe. The functions without `noexcept` start the
+// backend, and throw what device_info throws.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -90,8 +90,17 @@ inline bool is_known_to_have_twin(c10::DeviceIndex index) noexcept {
          detail::kernel_home::cpus;
 }
 
+/// Reads OUTBACK_TWIN. With "never" no device gets a twin, as if this torch had the kernels of no
+/// device type but the CPU: operators run over copies, and memory, streams and generators are the
+/// backend's own. Throws c10::ValueError if it is malformed. The registration calls this before it
+/// registers anything.
+void read_twin_variable();
+
+/// Returns false if OUTBACK_TWIN=never forbids twins.
+bool allows_twins() noexcept;
+
 /// Returns true if this torch has the kernels of a device type, other than the CPU, that could be
-/// the type of a twin. Asks no device.
+/// the type of a twin, and OUTBACK_TWIN does not forbid twins. Asks no device.
 bool may_have_twins();
 
 /// Returns the device type of the twins, if this process has found a device with a twin already.

@@ -39,7 +39,9 @@ const std::vector<const kernel_target*>& twin_targets() {
   static const auto& present = *[] {
     auto* found = new std::vector<const kernel_target*>;
     for (const kernel_target& each : targets) {
-      if (c10::impl::hasDeviceGuardImpl(each.type)) found->push_back(&each);
+      if (core::allows_twins() && c10::impl::hasDeviceGuardImpl(each.type)) {
+        found->push_back(&each);
+      }
     }
     return found;
   }();

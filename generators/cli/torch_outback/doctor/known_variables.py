@@ -99,6 +99,7 @@ _KINDS: dict[str, _Kind] = {
         "4096 bytes or more, alone or with K, M or G", lambda it: _size(it) >= 4096
     ),
     "gloo or nccl": _Kind("gloo or nccl", lambda it: it in ("gloo", "nccl")),
+    "auto or never": _Kind("auto or never", lambda it: it in ("auto", "never")),
     "allow, warn or error": _Kind(
         "allow, warn or error", lambda it: it in ("allow", "warn", "error")
     ),
