@@ -1,5 +1,6 @@
-// The CUDA runtime's calls beside the bare ones of the same libcudart: what the table, the push and
-// pop of the context and the checks add. Every benchmark has a twin, x/runtime and x/cuda.
+// The CUDA runtime's calls beside the bare ones of the same libcudart and driver: what the table,
+// the push and pop of the context and the checks add. Every benchmark has a twin, x/runtime and
+// x/cuda.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "backend_template/runtimes/cuda/cuda.h"
+#include "backend_template/runtimes/cuda/driver.hpp"
 #include "backend_template/runtimes/cuda/library.hpp"
 
 namespace {
@@ -28,9 +30,30 @@ const cudart& cuda() {
   return outback::cuda::loaded_library().functions;
 }
 
+const outback::cuda::driver& driver() {
+  static const outback::cuda::driver functions = outback::cuda::find_driver(cuda());
+  return functions;
+}
+
+// A kernel that does nothing, for every device that CUDA 13 drives.
+constexpr char module_text[] =
+    ".version 7.0\n.target sm_75\n.address_size 64\n"
+    ".visible .entry nothing(.param .u64 a, .param .u64 b, .param .u32 c, .param .f32 d) { ret; "
+    "}\n";
+struct kernel_arguments {
+  void *a = nullptr, *b = nullptr;
+  uint32_t c = 0;
+  float d = 0;
+};
+
 void check(outback_status status) {
   if (status == OUTBACK_OK) return;
   std::fprintf(stderr, "%s\n", table().last_error(self()));
+  std::abort();
+}
+void check(CUresult error) {
+  if (error == CUDA_SUCCESS) return;
+  std::fprintf(stderr, "the driver answers %d\n", int(error));
   std::abort();
 }
 void check(cudaError_t error) {
@@ -82,6 +105,27 @@ struct through_runtime {
   static void destroy(event e) { check(table().events->destroy(self(), 0, e)); }
   static void record(event e, stream s) { check(table().events->record(self(), 0, e, s)); }
   static void wait(event e, stream s) { check(table().events->wait(self(), 0, e, s)); }
+  static outback_kernel make_kernel() {
+    outback_module module = nullptr;
+    outback_kernel made = nullptr;
+    check(table().kernels->module_load(self(), 0, OUTBACK_FORMAT_PTX, module_text,
+                                       sizeof(module_text) - 1, &module));
+    check(table().kernels->kernel(self(), 0, module, "nothing", &made));
+    return made;
+  }
+  static void launch(outback_kernel kernel, kernel_arguments& given, stream s) {
+    const outback_argument arguments[] = {{&given.a, sizeof(given.a), 1},
+                                          {&given.b, sizeof(given.b), 1},
+                                          {&given.c, sizeof(given.c), 0},
+                                          {&given.d, sizeof(given.d), 0}};
+    const outback_launch how = {.struct_size = sizeof(how),
+                                .argument_count = 4,
+                                .arguments = arguments,
+                                .groups = {1, 1, 1},
+                                .items = {32, 1, 1},
+                                .local_size = 0};
+    check(table().kernels->launch(self(), 0, kernel, &how, s));
+  }
 };
 
 struct through_cuda {
@@ -122,6 +166,17 @@ struct through_cuda {
   static void destroy(event e) { check(cuda().cudaEventDestroy(e)); }
   static void record(event e, stream s) { check(cuda().cudaEventRecord(e, s)); }
   static void wait(event e, stream s) { check(cuda().cudaStreamWaitEvent(s, e, 0)); }
+  static CUfunction make_kernel() {
+    CUmodule module = nullptr;
+    CUfunction made = nullptr;
+    check(driver().cuModuleLoadDataEx(&module, module_text, 0, nullptr, nullptr));
+    check(driver().cuModuleGetFunction(&made, module, "nothing"));
+    return made;
+  }
+  static void launch(CUfunction kernel, kernel_arguments& given, stream s) {
+    void* arguments[] = {&given.a, &given.b, &given.c, &given.d};
+    check(driver().cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, s, arguments, nullptr));
+  }
 };
 
 template <class Way>
@@ -171,6 +226,19 @@ void record_and_wait(benchmark::State& state) {
   Way::destroy(event);
   Way::destroy(first);
   Way::destroy(second);
+}
+
+/// As many as a driver's queue takes without waiting, and then a wait.
+template <class Way>
+void launch_100_and_wait(benchmark::State& state) {
+  const auto stream = Way::make_stream();
+  const auto kernel = Way::make_kernel();
+  kernel_arguments arguments;
+  for (auto _ : state) {
+    for (int i = 0; i < 100; ++i) Way::launch(kernel, arguments, stream);
+    Way::sync(stream);
+  }
+  Way::destroy(stream);
 }
 
 template <class Way>
@@ -269,6 +337,7 @@ void add_all(int64_t largest) {
   OUTBACK_PAIR(create_and_destroy_event);
   OUTBACK_PAIR(record_event);
   OUTBACK_PAIR(record_and_wait);
+  OUTBACK_PAIR(launch_100_and_wait);
   OUTBACK_PAIR(alloc_and_free, sizes);
   OUTBACK_PAIR(fill, sizes);
   OUTBACK_PAIR(copy_inside, sizes);
