@@ -1,5 +1,4 @@
-// What the driver has not got: each of these answers ZE_RESULT_ERROR_UNSUPPORTED_FEATURE. Modules
-// and kernels have their places here, to be served by files of their own.
+// What the driver has not got: each of these answers ZE_RESULT_ERROR_UNSUPPORTED_FEATURE.
 #include "tests/fakes/level_zero/entry_points.hpp"
 #include "tests/fakes/level_zero/serve.hpp"
 
@@ -17,39 +16,6 @@ void serve_no_sampler(ze_sampler_dditable_t* table) {
   serve_nothing<"zeSamplerDestroy">(table->pfnDestroy);
 }
 
-void serve_no_module(ze_module_dditable_t* table) {
-  serve_nothing<"zeModuleCreate">(table->pfnCreate);
-  serve_nothing<"zeModuleDestroy">(table->pfnDestroy);
-  serve_nothing<"zeModuleDynamicLink">(table->pfnDynamicLink);
-  serve_nothing<"zeModuleGetNativeBinary">(table->pfnGetNativeBinary);
-  serve_nothing<"zeModuleGetGlobalPointer">(table->pfnGetGlobalPointer);
-  serve_nothing<"zeModuleGetKernelNames">(table->pfnGetKernelNames);
-  serve_nothing<"zeModuleGetProperties">(table->pfnGetProperties);
-  serve_nothing<"zeModuleGetFunctionPointer">(table->pfnGetFunctionPointer);
-  serve_nothing<"zeModuleInspectLinkageExt">(table->pfnInspectLinkageExt);
-}
-
-void serve_no_build_log(ze_module_build_log_dditable_t* table) {
-  serve_nothing<"zeModuleBuildLogDestroy">(table->pfnDestroy);
-  serve_nothing<"zeModuleBuildLogGetString">(table->pfnGetString);
-}
-
-void serve_no_kernel(ze_kernel_dditable_t* table) {
-  serve_nothing<"zeKernelCreate">(table->pfnCreate);
-  serve_nothing<"zeKernelDestroy">(table->pfnDestroy);
-  serve_nothing<"zeKernelSetCacheConfig">(table->pfnSetCacheConfig);
-  serve_nothing<"zeKernelSetGroupSize">(table->pfnSetGroupSize);
-  serve_nothing<"zeKernelSuggestGroupSize">(table->pfnSuggestGroupSize);
-  serve_nothing<"zeKernelSuggestMaxCooperativeGroupCount">(
-      table->pfnSuggestMaxCooperativeGroupCount);
-  serve_nothing<"zeKernelSetArgumentValue">(table->pfnSetArgumentValue);
-  serve_nothing<"zeKernelSetIndirectAccess">(table->pfnSetIndirectAccess);
-  serve_nothing<"zeKernelGetIndirectAccess">(table->pfnGetIndirectAccess);
-  serve_nothing<"zeKernelGetSourceAttributes">(table->pfnGetSourceAttributes);
-  serve_nothing<"zeKernelGetProperties">(table->pfnGetProperties);
-  serve_nothing<"zeKernelGetName">(table->pfnGetName);
-}
-
 void serve_no_physical_memory(ze_physical_mem_dditable_t* table) {
   serve_nothing<"zePhysicalMemCreate">(table->pfnCreate);
   serve_nothing<"zePhysicalMemDestroy">(table->pfnDestroy);
@@ -65,8 +31,7 @@ void serve_no_virtual_memory(ze_virtual_mem_dditable_t* table) {
   serve_nothing<"zeVirtualMemGetAccessAttribute">(table->pfnGetAccessAttribute);
 }
 
-void serve_no_kernel_launches(ze_command_list_dditable_t* table) {
-  serve_nothing<"zeCommandListAppendLaunchKernel">(table->pfnAppendLaunchKernel);
+void serve_no_other_appends(ze_command_list_dditable_t* table) {
   serve_nothing<"zeCommandListAppendLaunchCooperativeKernel">(
       table->pfnAppendLaunchCooperativeKernel);
   serve_nothing<"zeCommandListAppendLaunchKernelIndirect">(table->pfnAppendLaunchKernelIndirect);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "tests/fakes/level_zero/command.hpp"
 #include "tests/fakes/level_zero/command_list.hpp"
@@ -27,6 +28,9 @@ class appending {
   std::byte* use(const void* pointer, std::size_t size, const context* of = nullptr);
   /// The event that the command resets.
   void reset(ze_event_handle_t event);
+
+  /// The kernel that the command launches.
+  void run(std::shared_ptr<kernel> launched) noexcept { what_.runs = std::move(launched); }
 
   /// Appends it.
   ze_result_t finish(std::function<void()> work = nullptr);

@@ -14,6 +14,7 @@ void for_all_in_use(command& what, Change change) {
   for (const auto& one : what.waits) change(one->in_flight);
   if (what.signals) change(what.signals->in_flight);
   if (what.resets) change(what.resets->in_flight);
+  if (what.runs) change(what.runs->in_flight);
 }
 
 void require_alive(const event& one) {

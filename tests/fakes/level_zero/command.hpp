@@ -7,6 +7,7 @@
 
 #include "tests/fakes/level_zero/event.hpp"
 #include "tests/fakes/level_zero/memory.hpp"
+#include "tests/fakes/level_zero/module.hpp"
 
 namespace outback::software_ze {
 
@@ -25,6 +26,7 @@ struct command {
   std::shared_ptr<event> signals;                   // or null
   std::vector<std::shared_ptr<allocation>> memory;  // that `work` names
   std::shared_ptr<event> resets;                    // or null: that `work` resets
+  std::shared_ptr<kernel> runs;                     // or null: that `work` launches
 };
 
 /// A command that begins when all before it are done.

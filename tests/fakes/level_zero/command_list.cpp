@@ -2,30 +2,10 @@
 
 #include <utility>
 
+#include "tests/fakes/level_zero/turn.hpp"
 #include "tests/fakes/level_zero/violations.hpp"
 
 namespace outback::software_ze {
-namespace {
-
-/// One thread's turn at a list.
-class turn {
- public:
-  explicit turn(std::atomic<bool>& taken) : taken_(taken) {
-    if (taken_.exchange(true)) {
-      refuse_violation(
-          "two threads use one command list at once: lists have no locks of their own");
-    }
-  }
-  ~turn() { taken_.store(false); }
-  turn(const turn&) = delete;
-  turn& operator=(const turn&) = delete;
-
- private:
-  std::atomic<bool>& taken_;
-};
-
-}  // namespace
-
 command_list::command_list(std::shared_ptr<context> of_, std::shared_ptr<device> on_,
                            uint32_t group_, bool in_order_, bool synchronous, bool immediate_)
     : of(std::move(of_)),
@@ -38,7 +18,7 @@ command_list::command_list(std::shared_ptr<context> of_, std::shared_ptr<device>
 }
 
 void command_list::append(command what) {
-  const turn mine(appending_);
+  const turn mine(appending_, noun);
   on->require_present();
   if (immediate) {
     work_->submit(std::make_unique<submitted_command>(std::move(what)));
@@ -55,14 +35,14 @@ void command_list::append(command what) {
 }
 
 void command_list::close() {
-  const turn mine(appending_);
+  const turn mine(appending_, noun);
   const std::lock_guard lock(mutex_);
   if (immediate) refuse_violation("an immediate command list cannot be closed");
   closed_ = true;
 }
 
 void command_list::reset() {
-  const turn mine(appending_);
+  const turn mine(appending_, noun);
   if (immediate) refuse_violation("an immediate command list cannot be reset");
   if (busy()) report_violation("the command list is reset while the device executes it");
   const std::lock_guard lock(mutex_);

@@ -6,6 +6,7 @@
 
 #include "tests/fakes/level_zero/clock.hpp"
 #include "tests/fakes/level_zero/entry_points.hpp"
+#include "tests/fakes/level_zero/launches.hpp"
 #include "tests/fakes/level_zero/leaks.hpp"
 #include "tests/fakes/level_zero/violations.hpp"
 #include "tests/fakes/level_zero/work_queue.hpp"
@@ -20,6 +21,12 @@ namespace {
 software::device* device_at(uint32_t index) {
   software::world* all = software::world_if_made();
   return all && index < all->listed.size() ? all->listed[index].get() : nullptr;
+}
+
+int copy_text(const std::string& found, char* text, size_t size) {
+  if (found.empty() || size == 0) return 0;
+  text[found.copy(text, size - 1)] = '\0';
+  return 1;
 }
 
 }  // namespace
@@ -67,6 +74,14 @@ OUTBACK_ZE_CONTROL uint64_t outback_ze_live(const char* kind) {
   return software::count_live(kind).value_or(UINT64_MAX);
 }
 
+OUTBACK_ZE_CONTROL uint64_t outback_ze_launches(void) {
+  return software::launch_count();
+}
+
+OUTBACK_ZE_CONTROL int outback_ze_launch(size_t index, char* text, size_t size) {
+  return copy_text(software::launch_text(index), text, size);
+}
+
 OUTBACK_ZE_CONTROL uint64_t outback_ze_memory_used(uint32_t index) {
   software::device* of = device_at(index);
   return of ? of->memory_used() : 0;
@@ -77,10 +92,7 @@ OUTBACK_ZE_CONTROL uint64_t outback_ze_violations(void) {
 }
 
 OUTBACK_ZE_CONTROL int outback_ze_violation(size_t index, char* text, size_t size) {
-  const std::string found = software::violation_text(index);
-  if (found.empty() || size == 0) return 0;
-  text[found.copy(text, size - 1)] = '\0';
-  return 1;
+  return copy_text(software::violation_text(index), text, size);
 }
 
 OUTBACK_ZE_CONTROL void outback_ze_clear_violations(void) {

@@ -14,6 +14,10 @@
 
 namespace outback::software_ze {
 
+/// What launches and modules may have at most.
+inline constexpr uint32_t max_group_size = 1024, max_local_memory = 65536;
+inline constexpr uint32_t newest_spirv = 0x00010200;
+
 /// Lives until the process ends. May be used from any thread.
 class device {
  public:

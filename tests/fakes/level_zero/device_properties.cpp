@@ -45,10 +45,11 @@ ze_result_t get_compute_properties(ze_device_handle_t handle,
   the_world().devices.find(handle);
   require_pointer(properties);
   clear(*properties);
-  properties->maxTotalGroupSize = 1024;
-  properties->maxGroupSizeX = properties->maxGroupSizeY = properties->maxGroupSizeZ = 1024;
+  properties->maxTotalGroupSize = max_group_size;
+  properties->maxGroupSizeX = properties->maxGroupSizeY = properties->maxGroupSizeZ =
+      max_group_size;
   properties->maxGroupCountX = properties->maxGroupCountY = properties->maxGroupCountZ = UINT32_MAX;
-  properties->maxSharedLocalMemory = 65536;
+  properties->maxSharedLocalMemory = max_local_memory;
   properties->numSubGroupSizes = 2;
   properties->subGroupSizes[0] = 16;
   properties->subGroupSizes[1] = 32;
@@ -61,7 +62,7 @@ ze_result_t get_module_properties(ze_device_handle_t handle,
   require_pointer(properties);
   clear(*properties);
   properties->spirvVersionSupported = api_version(1, 2);
-  properties->flags = ZE_DEVICE_MODULE_FLAG_FP64 | ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS;
+  properties->flags = the_options().module_flags;
   properties->fp32flags = properties->fp64flags =
       ZE_DEVICE_FP_FLAG_DENORM | ZE_DEVICE_FP_FLAG_INF_NAN | ZE_DEVICE_FP_FLAG_ROUND_TO_NEAREST;
   properties->maxArgumentsSize = 2048;

@@ -89,10 +89,10 @@ TEST_F(FaultsTest, WhatIsNotThereCannotFail) {
   EXPECT_EQ(CONTROL(outback_ze_lose_device)(99), -1);
 }
 
-TEST_F(FaultsTest, KernelsAreNotServedYet) {
-  const ze_module_desc_t desc{};
-  ze_module_handle_t module = nullptr;
-  EXPECT_EQ(ZE(zeModuleCreate)(context, devices[0], &desc, &module, nullptr),
+TEST_F(FaultsTest, ImagesAreNotServed) {
+  const ze_image_desc_t desc{};
+  ze_image_handle_t image = nullptr;
+  EXPECT_EQ(ZE(zeImageCreate)(context, devices[0], &desc, &image),
             ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
 }
 

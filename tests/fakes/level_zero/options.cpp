@@ -130,6 +130,7 @@ driver_options options_from_environment() {
   read("OUTBACK_ZE_PEER", options.peer);
   read("OUTBACK_ZE_GUARD", options.guard);
   read("OUTBACK_ZE_STRICT", options.strict);
+  read("OUTBACK_ZE_MODULE_FLAGS", 0, 7, options.module_flags);
   if (variable("OUTBACK_ZE_ADVERSARIAL")) {
     read("OUTBACK_ZE_ADVERSARIAL", 0, UINT64_MAX, options.adversarial.emplace());
   }
@@ -142,6 +143,7 @@ driver_options options_from_environment() {
     for (const std::string_view kind : split(value)) options.leaks.emplace(kind);
   }
   if (const char* value = variable("OUTBACK_ZE_FAULTS")) options.faults = value;
+  if (const char* value = variable("OUTBACK_ZE_EXECUTE")) options.execute = value;
   if (const char* value = variable("ZES_ENABLE_SYSMAN")) {
     options.sysman = std::string_view(value) == "1";
   }

@@ -1,6 +1,8 @@
 // What the driver is made of, and how the environment says it.
 #pragma once
 
+#include <level_zero/ze_api.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -38,6 +40,9 @@ struct driver_options {
   bool fork_hangs = false;                   // a wait in a forked child hangs instead of failing
   std::set<std::string, std::less<>> leaks;  // kinds that must be gone at exit; "1": all
   bool sysman = false;
+  std::string execute;  // "opencl", or a library of kernels: what runs the kernels
+  ze_device_module_flags_t module_flags =
+      ZE_DEVICE_MODULE_FLAG_FP64 | ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS;
   std::string faults;
 };
 

@@ -27,15 +27,17 @@ void serve_event(ze_event_dditable_t* table);
 void serve_memory(ze_mem_dditable_t* table);
 void serve_ipc_memory(ze_mem_dditable_t* table, ze_api_version_t version);
 
-// What there is not: images, samplers, modules, kernels, virtual memory.
+void serve_module(ze_module_dditable_t* table);
+void serve_build_log(ze_module_build_log_dditable_t* table);
+void serve_kernel(ze_kernel_dditable_t* table);
+void serve_launches(ze_command_list_dditable_t* table);
+
+// What there is not: images, samplers, virtual memory, other launches.
 void serve_no_image(ze_image_dditable_t* table);
 void serve_no_sampler(ze_sampler_dditable_t* table);
-void serve_no_module(ze_module_dditable_t* table);
-void serve_no_build_log(ze_module_build_log_dditable_t* table);
-void serve_no_kernel(ze_kernel_dditable_t* table);
 void serve_no_physical_memory(ze_physical_mem_dditable_t* table);
 void serve_no_virtual_memory(ze_virtual_mem_dditable_t* table);
-void serve_no_kernel_launches(ze_command_list_dditable_t* table);
+void serve_no_other_appends(ze_command_list_dditable_t* table);
 
 void serve_sysman_global(sysman_global_table* table, ze_api_version_t version);
 void serve_sysman_driver(zes_driver_dditable_t* table, ze_api_version_t version);

@@ -46,9 +46,15 @@ void outback_ze_advance_clock(uint64_t nanoseconds);
 // ---- What there is
 
 // How many objects of a kind live: "context", "command queue", "command list", "fence", "event
-// pool", "event", "device memory", "host memory", "shared memory", "imported memory". UINT64_MAX
-// for another word.
+// pool", "event", "module", "build log", "kernel", "device memory", "host memory", "shared memory",
+// "imported memory". UINT64_MAX for another word.
 uint64_t outback_ze_live(const char* kind);
+
+// How many launches of kernels the devices have come to, and the text of one of them, cut like a
+// violation's: "add: groups 4 1 1, items 64 1 1, 00f0a5c0ff7f0000, 0000803f, local 256" has the
+// bytes of each argument. The first 1000 texts are kept.
+uint64_t outback_ze_launches(void);
+int outback_ze_launch(size_t index, char* text, size_t size);
 
 // Bytes of the device's memory that are in use.
 uint64_t outback_ze_memory_used(uint32_t device);

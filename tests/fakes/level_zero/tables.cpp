@@ -42,16 +42,16 @@ OUTBACK_ZE_TABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t,
                  serve_command_queue(table))
 OUTBACK_ZE_TABLE(zeGetCommandListProcAddrTable, ze_command_list_dditable_t,
                  serve_command_list(table, version), serve_appends(table), serve_copies(table),
-                 serve_no_kernel_launches(table))
+                 serve_launches(table), serve_no_other_appends(table))
 OUTBACK_ZE_TABLE(zeGetImageProcAddrTable, ze_image_dditable_t, serve_no_image(table))
 OUTBACK_ZE_TABLE(zeGetFenceProcAddrTable, ze_fence_dditable_t, serve_fence(table))
 OUTBACK_ZE_TABLE(zeGetEventPoolProcAddrTable, ze_event_pool_dditable_t,
                  serve_event_pool(table, version))
 OUTBACK_ZE_TABLE(zeGetEventProcAddrTable, ze_event_dditable_t, serve_event(table))
-OUTBACK_ZE_TABLE(zeGetModuleProcAddrTable, ze_module_dditable_t, serve_no_module(table))
+OUTBACK_ZE_TABLE(zeGetModuleProcAddrTable, ze_module_dditable_t, serve_module(table))
 OUTBACK_ZE_TABLE(zeGetModuleBuildLogProcAddrTable, ze_module_build_log_dditable_t,
-                 serve_no_build_log(table))
-OUTBACK_ZE_TABLE(zeGetKernelProcAddrTable, ze_kernel_dditable_t, serve_no_kernel(table))
+                 serve_build_log(table))
+OUTBACK_ZE_TABLE(zeGetKernelProcAddrTable, ze_kernel_dditable_t, serve_kernel(table))
 OUTBACK_ZE_TABLE(zeGetSamplerProcAddrTable, ze_sampler_dditable_t, serve_no_sampler(table))
 OUTBACK_ZE_TABLE(zeGetPhysicalMemProcAddrTable, ze_physical_mem_dditable_t,
                  serve_no_physical_memory(table))

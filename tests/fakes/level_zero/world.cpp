@@ -111,6 +111,11 @@ void make_world() {
     read_faults(options.faults);
     check_leak_kinds(options.leaks);
     auto made = std::make_unique<world>(options);
+    if (options.execute == "opencl") {
+      open_opencl();
+    } else if (!options.execute.empty()) {
+      made->host_kernels = open_host_kernels(options.execute);
+    }
     made->driver_handle = made->drivers.add(std::make_shared<driver>());
     end_process_on_violation(options.strict);
     watch_forks();

@@ -19,9 +19,11 @@
 #include "tests/fakes/level_zero/context.hpp"
 #include "tests/fakes/level_zero/device.hpp"
 #include "tests/fakes/level_zero/event.hpp"
+#include "tests/fakes/level_zero/executable.hpp"
 #include "tests/fakes/level_zero/fence.hpp"
 #include "tests/fakes/level_zero/handles.hpp"
 #include "tests/fakes/level_zero/memory.hpp"
+#include "tests/fakes/level_zero/module.hpp"
 #include "tests/fakes/level_zero/options.hpp"
 #include "tests/fakes/level_zero/sysman.hpp"
 
@@ -49,8 +51,13 @@ struct world {
   handle_table<fence, ze_fence_handle_t> fences;
   handle_table<event_pool, ze_event_pool_handle_t> pools;
   handle_table<event, ze_event_handle_t> events;
+  handle_table<module, ze_module_handle_t> modules;
+  handle_table<build_log, ze_module_build_log_handle_t> build_logs;
+  handle_table<kernel, ze_kernel_handle_t> kernels;
   handle_table<sensor, void*> sensors;
   handle_table<sysman_card, zes_device_handle_t> cards;
+
+  std::shared_ptr<executable> host_kernels;  // that OUTBACK_ZE_EXECUTE names, or null
 
   ze_driver_handle_t driver_handle = nullptr;
   std::vector<std::shared_ptr<device>> listed;    // what zeDeviceGet answers
