@@ -80,6 +80,13 @@ event_ref command_queue::close_off() {
   return has_one && !exposed() ? latest_.signal : append_barrier_event();
 }
 
+event_ref command_queue::pending() {
+  const std::lock_guard lock(mutex_);
+  if (known_idle(appended_.load(std::memory_order_relaxed))) return event_ref();
+  event_ref last = mark();
+  return last.complete() ? event_ref() : last;
+}
+
 void command_queue::wait_for(const event_ref& signal) {
   const std::lock_guard lock(mutex_);
   make_room_to_hold();

@@ -75,6 +75,11 @@ class command_queue {
   /// Returns an empty reference if no work was ever enqueued.
   event_ref close_off();
 
+  /// Returns a pooled event that is complete when all work that was enqueued before is done, for
+  /// something that this work uses. Returns an empty reference if it is known that the work is
+  /// done.
+  event_ref pending();
+
   /// Makes later work wait until `signal` is complete. `signal` must belong to the same driver, and
   /// the caller must just have seen that it is not complete. The caller does not wait.
   void wait_for(const event_ref& signal);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -169,21 +170,78 @@ void device::destroy_stream(const stream* given) {
   if (last || !work->foreign()) retired_.push_back({work, std::move(last), priority});
 }
 
+device::work device::enqueued() {
+  work all;
+  const std::lock_guard lock(mutex_);
+  if (default_ != nullptr) all.queues.push_back(default_);
+  for (const entry& each : streams_) all.queues.push_back(each.handle->work);
+  for (const retired& each : retired_) {
+    if (each.last) all.last.push_back(each.last);
+    if (!each.last) all.queues.push_back(each.work);
+  }
+  return all;
+}
+
 void device::sync() {
-  std::vector<std::shared_ptr<command_queue>> all;
-  std::vector<event_ref> last;
+  std::vector<kept> unused;  // destroyed after the lock is released
   {
     const std::lock_guard lock(mutex_);
-    if (default_ != nullptr) all.push_back(default_);
-    for (const entry& each : streams_) all.push_back(each.handle->work);
-    for (const retired& each : retired_) {
-      if (each.last) last.push_back(each.last);
-      if (!each.last) all.push_back(each.work);
-    }
+    // Nobody knows whether an abandoned queue still uses one of them.
+    if (abandoned_.empty()) unused.swap(kept_);
   }
-  // Without the lock: waiting may take long, and other threads make streams meanwhile.
-  for (const auto& work : all) work->sync();
-  for (const auto& signal : last) signal.wait();
+  try {
+    const work all = enqueued();
+    // Without the lock: waiting may take long, and other threads make streams meanwhile.
+    for (const auto& each : all.queues) each->sync();
+    for (const auto& signal : all.last) signal.wait();
+  } catch (...) {
+    for (kept& each : unused) keep(std::move(each));
+    throw;
+  }
+}
+
+bool device::kept::done() const {
+  try {
+    return is_known && std::all_of(until.begin(), until.end(),
+                                   [](const event_ref& each) { return each.complete(); });
+  } catch (const runtime_error&) {
+    return false;  // the call that looks has nothing to do with it
+  }
+}
+
+void device::keep(kept one) {
+  const std::lock_guard lock(mutex_);
+  kept_.push_back(std::move(one));
+}
+
+void device::destroy_when_done(std::unique_ptr<in_use_object> object) {
+  release_done();
+  kept one{std::move(object), {}, false};
+  try {
+    const work all = enqueued();
+    for (const auto& each : all.queues) {
+      if (event_ref last = each->pending()) one.until.push_back(std::move(last));
+    }
+    for (const event_ref& each : all.last) {
+      if (!each.complete()) one.until.push_back(each);
+    }
+    one.is_known = true;
+  } catch (...) {
+    keep(std::move(one));
+    throw;
+  }
+  keep(std::move(one));
+  release_done();
+}
+
+void device::release_done() {
+  std::vector<kept> unused;  // destroyed after the lock is released
+  const std::lock_guard lock(mutex_);
+  if (!abandoned_.empty()) return;
+  const auto first = std::stable_partition(kept_.begin(), kept_.end(),
+                                           [](const kept& each) { return !each.done(); });
+  unused.assign(std::make_move_iterator(first), std::make_move_iterator(kept_.end()));
+  kept_.erase(first, kept_.end());
 }
 
 }  // namespace outback::level_zero

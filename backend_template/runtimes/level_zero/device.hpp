@@ -4,6 +4,7 @@
 
 #include <level_zero/ze_api.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -32,12 +33,25 @@ struct device_facts {
   uint32_t queues = 1;               // in that group
   std::size_t longest_pattern = 1;   // bytes of a fill's pattern; a power of two
   uint64_t largest_plain_alloc = 0;  // bytes; larger allocations need relaxed limits
+  // What a launch may have: groups, items of a group, and bytes of a group's local memory.
+  std::array<uint32_t, 3> most_groups = {}, most_items = {};
+  uint32_t most_local = 0;
+  uint32_t newest_spirv = 0;  // as in a module: see spirv_version; 0: not known
 };
 
 /// `outback_stream` points to this: a handle of a queue, which several streams may share.
 struct stream {
   int32_t device;
   std::shared_ptr<command_queue> work;
+};
+
+/// Something of the driver's that work in a queue uses. The destructor gives it back to the driver.
+class in_use_object {
+ public:
+  in_use_object() = default;
+  virtual ~in_use_object() = default;
+  in_use_object(const in_use_object&) = delete;
+  in_use_object& operator=(const in_use_object&) = delete;
 };
 
 /// Lives as long as the process. May be used from any thread; throws like `check` (result.hpp).
@@ -91,6 +105,13 @@ class device {
   /// Waits until all enqueued work is done, on destroyed streams too.
   void sync();
 
+  /// Destroys `object` when all work is done that is enqueued now. Does not wait: what is not done
+  /// yet is looked at again by later calls, and by `sync` and `release_done`. If the driver fails,
+  /// throws, and the object is destroyed by a `sync`.
+  void destroy_when_done(std::unique_ptr<in_use_object> object);
+  /// Destroys those objects of `destroy_when_done` whose work is done by now.
+  void release_done();
+
  private:
   // A queue whose last stream was destroyed.
   struct retired {
@@ -104,6 +125,21 @@ class device {
     int32_t priority;
   };
 
+  // An object that waits for its end.
+  struct kept {
+    std::unique_ptr<in_use_object> object;
+    std::vector<event_ref> until;  // complete when the object is not in use
+    bool is_known = true;          // or false: only `sync` finds out that it is not in use
+    bool done() const;
+  };
+  // What a device waits for: queues and, of destroyed streams, the last events.
+  struct work {
+    std::vector<std::shared_ptr<command_queue>> queues;
+    std::vector<event_ref> last;
+  };
+
+  work enqueued();  // takes mutex_
+  void keep(kept one);
   std::shared_ptr<command_queue> new_queue(int32_t priority);
   // Removes and returns an idle retired queue, or returns null. The caller holds mutex_.
   std::shared_ptr<command_queue> idle_queue(int32_t priority);
@@ -132,6 +168,7 @@ class device {
   std::vector<retired> retired_;  // reused once they are idle
   std::vector<std::shared_ptr<command_queue>>
       abandoned_;  // foreign queues: not known when they are idle
+  std::vector<kept> kept_;
   std::atomic<uint32_t> next_index_{0};
 };
 

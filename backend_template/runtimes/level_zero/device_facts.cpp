@@ -65,6 +65,22 @@ const device_facts& device::facts() {
     info.subgroup_size = std::max(info.subgroup_size, compute.subGroupSizes[i]);
   }
 
+  found->most_groups = {compute.maxGroupCountX, compute.maxGroupCountY, compute.maxGroupCountZ};
+  found->most_items = {compute.maxGroupSizeX, compute.maxGroupSizeY, compute.maxGroupSizeZ};
+  found->most_local = compute.maxSharedLocalMemory;
+
+  ze_device_module_properties_t modules = {};
+  modules.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
+  call(api.zeDeviceGetModuleProperties, handle_, &modules);
+  found->newest_spirv = ZE_MAJOR_VERSION(modules.spirvVersionSupported) << 16 |
+                        ZE_MINOR_VERSION(modules.spirvVersionSupported) << 8;
+  // The API knows conversions of bfloat16 at most.
+  info.flags |= OUTBACK_NO_BFLOAT16;
+  const auto lacks = [&](uint32_t feature) { return (modules.flags & feature) == 0; };
+  if (lacks(ZE_DEVICE_MODULE_FLAG_FP64)) info.flags |= OUTBACK_NO_FLOAT64;
+  if (lacks(ZE_DEVICE_MODULE_FLAG_FP16)) info.flags |= OUTBACK_NO_FLOAT16;
+  if (lacks(ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS)) info.flags |= OUTBACK_NO_INT64_ATOMICS;
+
   ze_device_memory_access_properties_t access = {};
   access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
   call(api.zeDeviceGetMemoryAccessProperties, handle_, &access);

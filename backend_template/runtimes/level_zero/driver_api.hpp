@@ -21,6 +21,7 @@ namespace outback::level_zero {
   X(zeDeviceGet)                             \
   X(zeDeviceGetProperties)                   \
   X(zeDeviceGetComputeProperties)            \
+  X(zeDeviceGetModuleProperties)             \
   X(zeDeviceGetMemoryProperties)             \
   X(zeDeviceGetMemoryAccessProperties)       \
   X(zeDeviceGetCommandQueueGroupProperties)  \
@@ -43,6 +44,7 @@ namespace outback::level_zero {
   X(zeCommandListAppendMemoryCopy)           \
   X(zeCommandListAppendMemoryFill)           \
   X(zeCommandListAppendWriteGlobalTimestamp) \
+  X(zeCommandListAppendLaunchKernel)         \
   X(zeEventPoolCreate)                       \
   X(zeEventPoolDestroy)                      \
   X(zeEventCreate)                           \
@@ -50,7 +52,17 @@ namespace outback::level_zero {
   X(zeEventHostSignal)                       \
   X(zeEventHostSynchronize)                  \
   X(zeEventQueryStatus)                      \
-  X(zeEventHostReset)
+  X(zeEventHostReset)                        \
+  X(zeModuleCreate)                          \
+  X(zeModuleDestroy)                         \
+  X(zeModuleBuildLogGetString)               \
+  X(zeModuleBuildLogDestroy)                 \
+  X(zeKernelCreate)                          \
+  X(zeKernelDestroy)                         \
+  X(zeKernelGetProperties)                   \
+  X(zeKernelSetIndirectAccess)               \
+  X(zeKernelSetGroupSize)                    \
+  X(zeKernelSetArgumentValue)
 
 // Sysman and extensions. A function is null if the loader lacks it.
 #define OUTBACK_ZE_OPTIONAL(X)       \
@@ -73,9 +85,10 @@ namespace outback::level_zero {
   X(zesFrequencyGetProperties)       \
   X(zesFrequencyGetState)
 
-// Functions of API 1.5 to 1.10; a function is null if the loader is older. A loader may have a
-// function that its driver lacks: see driver.hpp.
+// Functions of API 1.5 to 1.10, and one of the loader's own; a function is null if the loader is
+// older. A loader may have a function that its driver lacks: see driver.hpp.
 #define OUTBACK_ZE_NEWER(X)                                             \
+  X(zelLoaderTranslateHandle, newer::loader_translate_handle)           \
   X(zeCommandListHostSynchronize, newer::command_list_host_synchronize) \
   X(zeMemPutIpcHandle, newer::mem_put_ipc_handle)                       \
   X(zeInitDrivers, newer::init_drivers)                                 \

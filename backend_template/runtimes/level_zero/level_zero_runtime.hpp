@@ -36,6 +36,10 @@
 //              pool is meant, and when it may be reset.
 //   Fork       In a child that was forked after the drivers were initialised, only device_count and
 //              host_memory.info work.
+//   Kernels    Modules are SPIR-V. A kernel object of the driver holds the arguments of the next
+//              launch, so that setting them and launching take a lock, one for each kernel. A
+//              module that is unloaded stays in the driver until all work that was enqueued by then
+//              is done: a later call for a module, or device_sync, gives it back.
 //   Graphs     There are no graphs: the API has no capture before 1.17.
 #pragma once
 
@@ -59,6 +63,8 @@
 namespace outback::level_zero {
 
 class event;
+class kernel;
+class module;
 
 /// A class for `outback::table_of`. outback/runtime.h says what each member must do. There is one
 /// object, which lives as long as the process, because drivers are initialised once. Members may be
@@ -100,6 +106,14 @@ class event;
 ///   native_event       Returns a complete driver event if `event` was never recorded. Throws
 ///                      outback::unsupported for an event of several processes.
 ///   native_wrap_stream Does not check that the list belongs to `device`.
+///   module_load        Throws outback::unsupported for formats other than SPIR-V. The text has the
+///                      driver's build log, unless the loader has put itself between the runtime
+///                      and several drivers: then reading the log might crash.
+///   module_unload      Works for a lost device too. If the driver fails, the module is gone all
+///   the
+///                      same.
+///   kernel_launch      Throws outback::invalid_argument for a kernel with local memory in another
+///                      place than its last parameter. The driver checks pointers, or does not.
 ///   telemetry_read     Returns Sysman's measurements; OUTBACK_METRIC_MEMORY_USED is the runtime's
 ///                      own count. Throws outback::unsupported without Sysman.
 class level_zero_runtime {
@@ -119,6 +133,7 @@ class level_zero_runtime {
   OUTBACK_MEMBERS_OF(callbacks)
   OUTBACK_MEMBERS_OF(ipc)
   OUTBACK_MEMBERS_OF(telemetry)
+  OUTBACK_MEMBERS_OF(kernels)
 
  private:
   // Returns the platform, which the first call makes.
@@ -144,6 +159,10 @@ class level_zero_runtime {
   // another device.
   command_queue& queue_of(device& d, outback_stream stream);
   event& event_of(const device& d, outback_event handle) const;
+  // Return what a handle stands for. Throw outback::invalid_argument if it belongs to another
+  // device.
+  module& module_of(const device& d, outback_module handle) const;
+  kernel& kernel_at(const device& d, outback_kernel handle) const;
 
   void copy_from_host(device& d, command_queue& q, void* dst, const void* src, std::size_t size);
   void copy_to_host(device& d, command_queue& q, void* dst, const void* src, std::size_t size);

@@ -15,6 +15,11 @@ constexpr uint32_t api_version(uint32_t major, uint32_t minor) {
   return major << 16 | minor;
 }
 
+// Of the loader, not of the API: returns the driver's handle for one of the loader's. The two are
+// the same unless the loader has put itself between, as it does for several drivers.
+inline constexpr int handle_of_device = 1;
+using loader_translate_handle = ze_result_t ZE_APICALL(int type, void* given, void** translated);
+
 // 1.5: zesInit, which initialises Sysman separately from the core, whatever the environment says;
 // Sysman's drivers and devices.
 using sysman_init = ze_result_t ZE_APICALL(uint32_t flags);

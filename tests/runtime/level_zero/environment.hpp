@@ -10,6 +10,7 @@ namespace outback::test_level_zero {
 /// Libraries that the tests build, by their full paths.
 extern const char* const software_driver;
 extern const char* const newer_loader;
+extern const char* const host_kernels;  // the suite's, compiled for the host
 
 using variable = std::pair<const char*, const char*>;
 

@@ -3,8 +3,10 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
+#include "tests/fakes/level_zero/spirv_source.hpp"
 #include "tests/runtime/level_zero/own_process.hpp"
 
 namespace outback::test_level_zero {
@@ -59,6 +61,42 @@ void use_events(const outback_runtime& t, outback_stream s) {
   must(t.streams->destroy(t.self, 0, other));
 }
 
+// Intel's compiler compiles the kernels.
+void use_kernels(const outback_runtime& t, outback_stream s) {
+  using software_ze::parameter;
+  const auto load = [&](const std::string& bytes, outback_module* made) {
+    return t.kernels->module_load(t.self, 0, OUTBACK_FORMAT_SPIRV, bytes.data(), bytes.size(),
+                                  made);
+  };
+  const std::vector<software_ze::kernel_source> sources = {
+      {"put", {parameter::memory, parameter::number, parameter::pair, parameter::local}, true}};
+  outback_module m = nullptr, none = nullptr;
+  must(load(software_ze::spirv_of(sources), &m));
+  outback_kernel kernel = nullptr;
+  must(t.kernels->kernel(t.self, 0, m, "put", &kernel));
+  outback_kernel_info info = {};
+  info.struct_size = sizeof(info);
+  must(t.kernels->info(t.self, 0, kernel, &info));
+  EXPECT_EQ(info.argument_count, 3);
+  EXPECT_GE(info.max_items, 64u);
+  EXPECT_GE(info.subgroup_size, 8u);
+  void* memory = nullptr;
+  must(t.mem_alloc(t.self, 0, size, &memory));
+  const uint32_t number = 1;
+  const uint64_t pair[2] = {};
+  for (void* const each : {memory, static_cast<void*>(nullptr)}) {
+    const outback_argument arguments[] = {
+        {&each, sizeof(each), 1}, {&number, sizeof(number), 0}, {pair, sizeof(pair), 0}};
+    const outback_launch how = {sizeof(how), 3, arguments, {4, 2, 1}, {32, 2, 1}, 256};
+    must(t.kernels->launch(t.self, 0, kernel, &how, s));
+  }
+  must(t.kernels->module_unload(t.self, 0, m));
+  must(t.streams->sync(t.self, 0, s));
+  must(t.mem_free(t.self, 0, memory));
+  // The compiler would end the process.
+  EXPECT_EQ(load(software_ze::spirv_of(sources, {}, 0x00010900), &none), OUTBACK_INVALID_ARGUMENT);
+}
+
 void use_everything() {
   unsetenv("ZE_ENABLE_ALT_DRIVERS");
   const outback_runtime& t = table();
@@ -68,6 +106,7 @@ void use_everything() {
   must(t.streams->create(t.self, 0, 0, &s));
   use_memory(t, s);
   use_events(t, s);
+  use_kernels(t, s);
   static int runs = 0;
   must(t.callbacks->enqueue(t.self, 0, [](void*) { ++runs; }, nullptr, s));
   must(t.device_sync(t.self, 0));

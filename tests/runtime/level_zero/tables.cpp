@@ -9,7 +9,11 @@ using outback::test_level_zero::set_environment;
 using outback::test_level_zero::variable;
 
 const outback_runtime* table_with(std::initializer_list<variable> variables) {
-  set_environment({{"OUTBACK_ZE_DEVICES", "3"}, {"OUTBACK_ZE_MEMORY", "512M"}});
+  // The driver has no compiler: it runs the kernels that the host's compiler has made of the same
+  // source. With OUTBACK_ZE_EXECUTE=opencl an OpenCL driver compiles and runs the SPIR-V.
+  set_environment({{"OUTBACK_ZE_DEVICES", "3"},
+                   {"OUTBACK_ZE_MEMORY", "512M"},
+                   {"OUTBACK_ZE_EXECUTE", outback::test_level_zero::host_kernels}});
   set_environment(variables);
   return outback_level_zero_runtime();
 }

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string>
 #include <utility>
+
+#include "tests/fakes/level_zero/spirv_source.hpp"
 
 namespace outback::test_level_zero {
 namespace {
@@ -31,6 +34,7 @@ std::vector<failure> workload::run() {
   attempt("device_info", t_.device_info(t_.self, 0, &info));
   memory_and_copies();
   streams_and_events();
+  kernels();
   the_rest();
   give_back();
   return std::exchange(failures_, {});
@@ -109,6 +113,31 @@ void workload::streams_and_events() {
   }
 }
 
+void workload::kernels() {
+  using software_ze::parameter;
+  const std::string bytes = software_ze::spirv_of(
+      {{"put", {parameter::memory, parameter::number, parameter::local}, true}});
+  outback_module m = nullptr;
+  outback_kernel kernel = nullptr;
+  void* memory = nullptr;
+  if (attempt("mem_alloc", t_.mem_alloc(t_.self, 0, small, &memory))) {
+    memory_.push_back({0, memory});
+  }
+  if (!attempt("kernels.module_load", t_.kernels->module_load(t_.self, 0, OUTBACK_FORMAT_SPIRV,
+                                                              bytes.data(), bytes.size(), &m))) {
+    return;
+  }
+  modules_.push_back(m);
+  if (!attempt("kernels.kernel", t_.kernels->kernel(t_.self, 0, m, "put", &kernel))) return;
+  outback_kernel_info info = {};
+  info.struct_size = sizeof(info);
+  attempt("kernels.info", t_.kernels->info(t_.self, 0, kernel, &info));
+  const uint32_t number = 1;
+  const outback_argument arguments[] = {{&memory, sizeof(memory), 1}, {&number, sizeof(number), 0}};
+  const outback_launch how = {sizeof(how), 2, arguments, {1, 1, 1}, {1, 1, 1}, 64};
+  attempt("kernels.launch", t_.kernels->launch(t_.self, 0, kernel, &how, nullptr));
+}
+
 void workload::the_rest() {
   std::size_t free = 0, total = 0;
   attempt("device_state.memory_usage", t_.device_state->memory_usage(t_.self, 0, &free, &total));
@@ -127,6 +156,10 @@ void workload::the_rest() {
 }
 
 void workload::give_back() {
+  // Also if that failed, a module is gone.
+  for (const outback_module each : std::exchange(modules_, {})) {
+    attempt("kernels.module_unload", t_.kernels->module_unload(t_.self, 0, each));
+  }
   attempt("device_sync", t_.device_sync(t_.self, 0));
   attempt("device_sync", t_.device_sync(t_.self, 1));
   std::erase_if(memory_, [&](const auto& each) {

@@ -33,6 +33,7 @@ class workload {
  private:
   void memory_and_copies();
   void streams_and_events();
+  void kernels();
   void the_rest();
   bool attempt(const char* slot, outback_status status);
   void give_back();
@@ -43,6 +44,7 @@ class workload {
   std::vector<std::pair<int32_t, void*>> memory_;
   std::vector<void*> pinned_;
   std::vector<outback_stream> streams_;
+  std::vector<outback_module> modules_;
   std::vector<outback_event> events_;
 };
 
