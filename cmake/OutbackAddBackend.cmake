@@ -5,7 +5,7 @@ include_guard(GLOBAL)
 include("${CMAKE_CURRENT_LIST_DIR}/OutbackPackage.cmake")
 
 # outback_add_backend(<name> SOURCES <file>...
-#                     [RUNTIME custom|host|cuda|level_zero|null] [RUNTIME_SOURCES <file>...]
+#                     [RUNTIME custom|host|cuda|level_zero|opencl|null] [RUNTIME_SOURCES <file>...]
 #                     [PACKAGE <package>] [TARGET <target>] [PYTHON_DIR <folder>] [OUTPUT_DIR <folder>])
 #
 # Adds the extension module <package>._C, which is a whole backend: SOURCES, the torch half, what native kernels are
@@ -106,8 +106,9 @@ function(_outback_link_runtime name target runtime)
     message(
       FATAL_ERROR
         "outback_add_backend(${name}): this Outback has no runtime \"${runtime}\". There are custom, which is "
-        "RUNTIME_SOURCES; host and null; cuda, where CUDA's headers are (OUTBACK_CUDA_INCLUDE_DIR); and level_zero, "
-        "where Level Zero's are (OUTBACK_LEVEL_ZERO_INCLUDE_DIR).")
+        "RUNTIME_SOURCES; host and null; cuda, where CUDA's headers are (OUTBACK_CUDA_INCLUDE_DIR); level_zero, "
+        "where Level Zero's are (OUTBACK_LEVEL_ZERO_INCLUDE_DIR); and opencl, where OpenCL's are "
+        "(OUTBACK_OPENCL_INCLUDE_DIR).")
   endif()
   target_link_libraries(${target} PRIVATE ${library})
   target_compile_definitions(${target} PRIVATE OUTBACK_LINKED_RUNTIME=${table_function})

@@ -1,11 +1,15 @@
-"""CUDA's and Level Zero's runtimes need headers: without them they are left out, or asked for."""
+"""The runtimes of CUDA, Level Zero and OpenCL need headers: without them they are left out, or asked for."""
 
 import subprocess
 
 import pytest
 from conftest import ROOT, call, clean_environment
 
-CASES = {"CUDA": "OUTBACK_CUDA_INCLUDE_DIR", "LEVEL_ZERO": "OUTBACK_LEVEL_ZERO_INCLUDE_DIR"}
+CASES = {
+    "CUDA": "OUTBACK_CUDA_INCLUDE_DIR",
+    "LEVEL_ZERO": "OUTBACK_LEVEL_ZERO_INCLUDE_DIR",
+    "OPENCL": "OUTBACK_OPENCL_INCLUDE_DIR",
+}
 
 
 def command(tmp_path, variable: str, *definitions: str) -> list:
@@ -18,7 +22,7 @@ def command(tmp_path, variable: str, *definitions: str) -> list:
 @pytest.mark.parametrize("runtime", CASES)
 def test_without_headers_a_runtime_is_left_out(runtime, tmp_path):
     said = call(command(tmp_path, CASES[runtime]))
-    words = runtime.replace("LEVEL_ZERO", "Level Zero")
+    words = runtime.replace("LEVEL_ZERO", "Level Zero").replace("OPENCL", "OpenCL")
     assert f"Outback: no {words} headers, so no {words} runtime" in said
 
 

@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "runtimes/host": {"contract", "runtimes"},
     "runtimes/cuda": {"contract", "runtimes"},
     "runtimes/level_zero": {"contract", "runtimes"},
+    "runtimes/opencl": {"contract", "runtimes"},
     "runtimes/null": {"contract", "runtimes"},
     "layers": {"contract"},
     "API": {"contract", "torch", "Python"},

@@ -31,6 +31,7 @@ PLACES = [
     "backend_template/runtimes/host/",
     "backend_template/runtimes/cuda/",
     "backend_template/runtimes/level_zero/",
+    "backend_template/runtimes/opencl/",
     "backend_template/runtimes/null/",
     "generators/methods/",
     "generators/project/",

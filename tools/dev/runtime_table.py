@@ -36,6 +36,12 @@ RUNTIMES = (
         "a driver in software, through Debian's loader; no device",
         "tests/runtime/level_zero/level_zero.expectations",
     ),
+    Runtime(
+        "opencl",
+        "tests/runtime/opencl/cl_suite",
+        "PoCL 3.1, a driver for the CPU; no GPU",
+        "tests/runtime/opencl/opencl.expectations",
+    ),
     Runtime("null", "tests/runtime/null_suite", "the CPU's own memory"),
 )
 

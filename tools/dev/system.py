@@ -55,6 +55,17 @@ _LEVEL_ZERO = (
     Need("libze-dev", header("level_zero/ze_api.h"), optional=True),
     Need("libze1", lambda: ctypes.util.find_library("ze_loader") is not None, optional=True),
 )
+# Without the headers there is no OpenCL runtime, and without PoCL, which brings the loader, no test of
+# it.
+_OPENCL = (
+    Need("opencl-c-headers", header("CL/cl_ext.h"), optional=True),
+    Need("pocl-opencl-icd", lambda: ctypes.util.find_library("pocl") is not None, optional=True),
+    Need(
+        "ocl-icd-libopencl1",
+        lambda: ctypes.util.find_library("OpenCL") is not None,
+        optional=True,
+    ),
+)
 
 
 def provide(*, venv: bool, tests: bool = False, bench: bool = False, install: bool = True) -> None:
@@ -62,7 +73,7 @@ def provide(*, venv: bool, tests: bool = False, bench: bool = False, install: bo
     needs = [
         *COMPILE,
         *(_VENV if venv else ()),
-        *((*_TESTS, *_LEVEL_ZERO) if tests else ()),
+        *((*_TESTS, *_LEVEL_ZERO, *_OPENCL) if tests else ()),
         *(_BENCH if bench else ()),
     ]
     missing = [need for need in needs if not need.is_there()]

@@ -1,4 +1,4 @@
-"""Defects of backend_template/runtimes: host, CUDA, Level Zero and null."""
+"""Defects of backend_template/runtimes: host, CUDA, Level Zero, OpenCL and null."""
 
 from mutation.mutant import Mutant
 
@@ -118,6 +118,22 @@ MUTANTS = (
         old='OUTBACK_OUT_OF_MEMORY, "ZE_RESULT_ERROR_UNSUPPORTED_SIZE"',
         new='OUTBACK_INTERNAL, "ZE_RESULT_ERROR_UNSUPPORTED_SIZE"',
         found_by="FaultsTest.OutOfMemoryHasThreeNames",
+    ),
+    Mutant(
+        name="a_staged_copy_is_freed_at_once",
+        breaks="On OpenCL, what a small copy has staged is freed before the device has read it.",
+        file="backend_template/runtimes/opencl/command_queue.hpp",
+        old="    entry.staged = std::move(staged);\n",
+        new="    staged.reset();\n",
+        found_by="cl_suite.summary",
+    ),
+    Mutant(
+        name="a_command_that_failed_is_done",
+        breaks="On OpenCL, nobody is told of a command that failed while it ran.",
+        file="backend_template/runtimes/opencl/command_queue.cpp",
+        old="  if (status == CL_COMPLETE || !failure_.empty()) return;\n",
+        new="  if (status <= CL_COMPLETE || !failure_.empty()) return;\n",
+        found_by="LateFailuresTest.TheNextSyncTellsOnce",
     ),
     Mutant(
         name="the_null_device_has_no_limit",

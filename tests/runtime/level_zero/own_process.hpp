@@ -3,9 +3,7 @@
 #pragma once
 
 #include <dlfcn.h>
-#include <gtest/gtest.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
 #include <stdexcept>
@@ -14,39 +12,15 @@
 #include "backend_template/runtimes/level_zero/level_zero.h"
 #include "tests/fakes/level_zero/software_driver.h"
 #include "tests/runtime/level_zero/environment.hpp"
+#include "tests/runtime/own_process.hpp"
 
 namespace outback::test_level_zero {
 
 /// Runs the statements after the first argument, `({{"VARIABLE", "value"}, ...})`, in a process of
 /// its own. Their EXPECT_... count.
-#define OUTBACK_IN_ITS_OWN_PROCESS(variables, ...)                      \
-  do {                                                                  \
-    const auto outback_body = [&] {                                     \
-      ::outback::test_level_zero::replace_environment variables;        \
-      __VA_ARGS__;                                                      \
-    };                                                                  \
-    GTEST_FLAG_SET(death_test_style, "threadsafe");                     \
-    EXPECT_EXIT(::outback::test_level_zero::run_and_exit(outback_body), \
-                testing::ExitedWithCode(0), "");                        \
-  } while (false)
-
-/// What fails there goes to the parent by stderr, since GoogleTest itself is silent in such a
-/// process.
-template <class Body>
-[[noreturn]] void run_and_exit(const Body& body) {
-  try {
-    body();
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "it threw: " << error.what();
-  }
-  const testing::TestResult& all = *testing::UnitTest::GetInstance()->current_test_info()->result();
-  for (int i = 0; i < all.total_part_count(); ++i) {
-    const testing::TestPartResult& each = all.GetTestPartResult(i);
-    if (!each.failed()) continue;
-    std::fprintf(stderr, "%s:%d: %s\n", each.file_name(), each.line_number(), each.message());
-  }
-  std::exit(all.Failed() ? 1 : 0);
-}
+#define OUTBACK_IN_ITS_OWN_PROCESS(variables, ...)                                         \
+  OUTBACK_EXPECT_IN_OWN_PROCESS(::outback::test_level_zero::replace_environment variables; \
+                                __VA_ARGS__)
 
 inline void replace_environment(std::initializer_list<variable> given) {
   for (const auto& [name, value] : given) setenv(name, value, 1);

@@ -23,6 +23,7 @@ PARTS = {
     "runtimes/host": ("backend_template/runtimes/host/",),
     "runtimes/cuda": ("backend_template/runtimes/cuda/",),
     "runtimes/level_zero": ("backend_template/runtimes/level_zero/",),
+    "runtimes/opencl": ("backend_template/runtimes/opencl/",),
     "runtimes/null": ("backend_template/runtimes/null/",),
     "layers": ("backend_template/layers/",),
     "core": ("backend_template/core/",),

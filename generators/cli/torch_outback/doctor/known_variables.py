@@ -37,6 +37,8 @@ THEIRS: dict[str, str] = {
     "PYTORCH_CUDA_ALLOC_CONF": "PyTorch's: sets up the caching allocator of torch.cuda",
     "ZE_AFFINITY_MASK": "Level Zero's: which devices there are",
     "ZE_FLAT_DEVICE_HIERARCHY": "Level Zero's: whether a tile is a device",
+    "OCL_ICD_VENDORS": "the OpenCL loader's: where it looks for drivers",
+    "POCL_DEVICES": "PoCL's: which devices there are",
     "CUDA_DEVICE_ORDER": "CUDA's: the order of the devices",
     "CUDA_LAUNCH_BLOCKING": "CUDA's: each call waits for its work",
     "PYTHONPATH": "Python's: modules are taken from there before the installed ones",
@@ -54,7 +56,7 @@ THEIRS: dict[str, str] = {
 def shows_value(name: str) -> bool:
     """Whether it is printed: that of a device's or a library's switch, and no text of anybody's."""
     ours = name.startswith("OUTBACK_") and name in OURS
-    switches = ("CUDA_", "ZE_", "ZES_", "PYTORCH_", "TORCH_")
+    switches = ("CUDA_", "OCL_", "POCL_", "ZE_", "ZES_", "PYTORCH_", "TORCH_")
     known = name in OURS or name in THEIRS
     paths = ("CUDA_HOME", "CUDA_PATH")
     return ours or (known and name.startswith(switches) and name not in paths)
