@@ -94,8 +94,7 @@ void host_runtime::kernel_launch(int32_t index, outback_kernel handle, const out
   }
   const uint32_t(&groups)[3] = launch.groups;
   if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return;
-  const auto work =
-      std::make_shared<const kernel_work>(k.code, *k.host, k.name, launch, values);
+  const auto work = std::make_shared<const kernel_work>(k.code, *k.host, k.name, launch, values);
   s.enqueue([work] { work->run(); }, runner::a_waiter_too,
             {.kind = OUTBACK_RECORD_KERNEL, .name = k.name});
 }

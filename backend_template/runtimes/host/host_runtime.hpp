@@ -111,9 +111,11 @@ class event;
 ///   activity_flush     Only checks the index: a record exists before a caller can know that its
 ///                      work is done.
 ///   range_push, range_pop, range_mark Do nothing: only layers, such as a trace, use ranges.
-///   module_load        Takes OUTBACK_FORMAT_HOST. Loads the bytes with dlopen, from memory. Kernels
+///   module_load        Takes OUTBACK_FORMAT_HOST. Loads the bytes with dlopen, from memory.
+///   Kernels
 ///                      find the symbols of the process and of the module, not of other modules.
-///   kernel_launch      Checks the number of arguments and their sizes. Never runs the kernel on the
+///   kernel_launch      Checks the number of arguments and their sizes. Never runs the kernel on
+///   the
 ///                      calling thread. With protected memory, replaces device pointers among the
 ///                      arguments by the places where the memory is, but no pointers in structs.
 ///                      Throws outback::invalid_argument for a pointer that kernels of the device

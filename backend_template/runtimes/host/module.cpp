@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <set>
 #include <utility>
 
 #include "backend_template/runtimes/host/device.hpp"
 #include "backend_template/runtimes/host/late_failure.hpp"
+#include "backend_template/runtimes/kept_name.hpp"
 #include "outback/runtime_error.hpp"
 
 namespace outback::host {
@@ -22,14 +22,6 @@ struct free_local {
 
 std::size_t rounded_up(std::size_t size) {
   return (size + value_alignment - 1) / value_alignment * value_alignment;
-}
-
-// Records may be read after the module is gone, and name the kernel. Leaked, for the same reason.
-const char* kept_name(const std::string& name) {
-  static auto& mutex = *new std::mutex;
-  static auto& names = *new std::set<std::string>;
-  const std::lock_guard lock(mutex);
-  return names.insert(name).first->c_str();
 }
 
 }  // namespace
@@ -96,8 +88,8 @@ void kernel::check(const outback_launch& launch) const {
   }
 }
 
-module::module(int32_t device, const void* bytes, std::size_t size)
-    : device_(device), code_(std::make_shared<const shared_object>(bytes, size)) {}
+module::module(int32_t device, const void* bytes, std::size_t size) :device_(device),
+    code_(std::make_shared<const shared_object>(bytes, size)) {}
 
 const kernel& module::find(const std::string& name) {
   const std::lock_guard lock(mutex_);

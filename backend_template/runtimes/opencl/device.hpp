@@ -27,6 +27,8 @@ struct allocation {
 struct device_facts {
   outback_device_info info = {};
   bool has_priorities = false;  // of queues
+  outback_formats formats = {};
+  uint64_t local_memory = 0;  // bytes of a group
 };
 
 /// `outback_stream` points to this: a handle of a queue, which several streams may share.

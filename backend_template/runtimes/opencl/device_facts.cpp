@@ -6,6 +6,7 @@
 
 #include "backend_template/runtimes/opencl/device.hpp"
 #include "backend_template/runtimes/opencl/result.hpp"
+#include "outback/runtime_error.hpp"
 
 namespace outback::opencl {
 namespace {
@@ -16,6 +17,22 @@ uint32_t largest_subgroup(const driver_api& api, cl_device_id device, const std:
   const auto sizes = fact_or<std::array<std::size_t, 32>>(api.clGetDeviceInfo, device,
                                                           CL_DEVICE_SUB_GROUP_SIZES_INTEL, {});
   return uint32_t(*std::max_element(sizes.begin(), sizes.end()));
+}
+
+// The driver's own language last: it takes longer to compile.
+outback_formats formats_of(const driver_api& api, cl_device_id device) {
+  outback_formats formats = {};
+  std::string languages;
+  try {
+    languages = text_fact(api.clGetDeviceInfo, CL_DEVICE_IL_VERSION, device);
+  } catch (const runtime_error&) {
+    // A driver before version 2.1 does not know the question.
+  }
+  if (api.clCreateProgramWithIL && languages.find("SPIR-V") != std::string::npos) {
+    formats.list[formats.count++] = OUTBACK_FORMAT_SPIRV;
+  }
+  formats.list[formats.count++] = OUTBACK_FORMAT_OPENCL_C;
+  return formats;
 }
 
 }  // namespace
@@ -56,6 +73,8 @@ const device_facts& device::facts() {
   info.compute_units = fact<cl_uint>(ask, handle_, CL_DEVICE_MAX_COMPUTE_UNITS);
   info.max_group_size = uint32_t(fact<std::size_t>(ask, handle_, CL_DEVICE_MAX_WORK_GROUP_SIZE));
   info.subgroup_size = largest_subgroup(driver_.api(), handle_, has);
+  found->local_memory = fact<cl_ulong>(ask, handle_, CL_DEVICE_LOCAL_MEM_SIZE);
+  found->formats = formats_of(driver_.api(), handle_);
   if (has_extension(has, "cl_khr_device_uuid")) {
     static_assert(sizeof(info.uuid) == CL_UUID_SIZE_KHR);
     call(ask, handle_, CL_DEVICE_UUID_KHR, sizeof(info.uuid), static_cast<void*>(info.uuid),

@@ -14,8 +14,11 @@ std::string load(const std::string& library, driver_api& api) {
   // All missing functions are named, since one alone would say little about what the library is.
   std::string missing;
 #define OUTBACK_CL_FIND(name) look_up(opened, api.name, &missing);
+#define OUTBACK_CL_LOOK_FOR(name) look_up(opened, api.name);
   OUTBACK_CL_REQUIRED(OUTBACK_CL_FIND)
+  OUTBACK_CL_OPTIONAL(OUTBACK_CL_LOOK_FOR)
 #undef OUTBACK_CL_FIND
+#undef OUTBACK_CL_LOOK_FOR
   return missing.empty() ? ""
                          : library + " is no OpenCL loader of version 2.0: it has no " + missing;
 }

@@ -14,7 +14,6 @@ namespace outback::opencl {
 // Every loader of version 2.0 has these.
 #define OUTBACK_CL_REQUIRED(X)                \
   X(clGetPlatformIDs)                         \
-  X(clGetPlatformInfo)                        \
   X(clGetExtensionFunctionAddressForPlatform) \
   X(clGetDeviceIDs)                           \
   X(clGetDeviceInfo)                          \
@@ -37,12 +36,30 @@ namespace outback::opencl {
   X(clReleaseEvent)                           \
   X(clWaitForEvents)                          \
   X(clGetEventInfo)                           \
-  X(clGetEventProfilingInfo)
+  X(clGetEventProfilingInfo)                  \
+  X(clCreateProgramWithSource)                \
+  X(clBuildProgram)                           \
+  X(clGetProgramBuildInfo)                    \
+  X(clGetProgramInfo)                         \
+  X(clReleaseProgram)                         \
+  X(clCreateKernel)                           \
+  X(clReleaseKernel)                          \
+  X(clGetKernelInfo)                          \
+  X(clGetKernelArgInfo)                       \
+  X(clGetKernelWorkGroupInfo)                 \
+  X(clSetKernelArg)                           \
+  X(clSetKernelArgSVMPointer)                 \
+  X(clSetKernelExecInfo)                      \
+  X(clEnqueueNDRangeKernel)
+
+// Functions of version 2.1. A function is null if the loader lacks it.
+#define OUTBACK_CL_OPTIONAL(X) X(clCreateProgramWithIL)
 
 /// The functions. Each member has the name of the function that it points to.
 struct driver_api {
 #define OUTBACK_CL_MEMBER(name) library_function<decltype(::name)> name{#name};
   OUTBACK_CL_REQUIRED(OUTBACK_CL_MEMBER)
+  OUTBACK_CL_OPTIONAL(OUTBACK_CL_MEMBER)
 #undef OUTBACK_CL_MEMBER
 };
 

@@ -24,6 +24,9 @@
 //              fine-grained memory.
 //   Callbacks  One thread of the runtime runs the callbacks of all streams, one at a time: see
 //              host_thread.hpp.
+//   Kernels    Modules are OpenCL C, and SPIR-V where the driver takes it. A driver compiles when a
+//              module is loaded or, as PoCL does, at a kernel's first launch. Threads that launch
+//              one kernel take turns, because its arguments are a part of the driver's kernel.
 //   Native     Handles are the driver's: device, context, queue, event. The runtime's commands and
 //              those of other code keep their order, because the queue does.
 //   Fork       In a child that was forked after OpenCL was opened, only device_count and
@@ -82,6 +85,7 @@ class opencl_runtime {
   OUTBACK_MEMBERS_OF(device_state)
   OUTBACK_MEMBERS_OF(native)
   OUTBACK_MEMBERS_OF(callbacks)
+  OUTBACK_MEMBERS_OF(kernels)
 
  private:
   // A range that host_alloc returned, in bytes.

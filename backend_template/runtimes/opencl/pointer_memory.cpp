@@ -20,7 +20,7 @@ std::optional<pointer_memory> pointer_memory::of(const driver_api& api, cl_platf
     };
     usm_api& usm = found.usm_;
     if (look(usm.alloc) && look(usm.alloc_host) && look(usm.free) && look(usm.copy) &&
-        look(usm.fill)) {
+        look(usm.fill) && look(usm.set_argument)) {
       return found;
     }
     usm = {};
@@ -66,6 +66,22 @@ void pointer_memory::fill(cl_command_queue queue, void* ptr, const void* pattern
   const cl_event* const none = nullptr;
   if (is_usm()) return call(usm_.fill, queue, ptr, pattern, pattern_size, size, 0u, none, done);
   call(api_->clEnqueueSVMMemFill, queue, ptr, pattern, pattern_size, size, 0u, none, done);
+}
+
+void pointer_memory::allow_indirect(cl_kernel kernel) const {
+  // With shared virtual memory each pointer would have to be named.
+  if (!is_usm()) return;
+  const cl_bool yes = CL_TRUE;
+  for (const cl_kernel_exec_info kind : {CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+                                         CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL}) {
+    // A driver that refuses can follow fewer pointers, and is good for all other kernels.
+    api_->clSetKernelExecInfo(kernel, kind, sizeof(yes), &yes);
+  }
+}
+
+void pointer_memory::set_argument(cl_kernel kernel, cl_uint index, const void* ptr) const {
+  if (is_usm()) return call(usm_.set_argument, kernel, index, ptr);
+  call(api_->clSetKernelArgSVMPointer, kernel, index, ptr);
 }
 
 }  // namespace outback::opencl

@@ -21,6 +21,8 @@ struct usm_api {
   library_function<decltype(::clMemFreeINTEL)> free{"clMemFreeINTEL"};
   library_function<decltype(::clEnqueueMemcpyINTEL)> copy{"clEnqueueMemcpyINTEL"};
   library_function<decltype(::clEnqueueMemFillINTEL)> fill{"clEnqueueMemFillINTEL"};
+  library_function<decltype(::clSetKernelArgMemPointerINTEL)> set_argument{
+      "clSetKernelArgMemPointerINTEL"};
 };
 
 /// The calls for one device's memory. Never changes; may be used from any thread. Functions throw
@@ -47,6 +49,11 @@ class pointer_memory {
             cl_event* done) const;
   void fill(cl_command_queue queue, void* ptr, const void* pattern, std::size_t pattern_size,
             std::size_t size, cl_event* done) const;
+
+  /// Lets a new kernel follow pointers that are no arguments of it, as far as the driver can.
+  void allow_indirect(cl_kernel kernel) const;
+  /// Makes a pointer the argument number `index` of a kernel. Null is a pointer too.
+  void set_argument(cl_kernel kernel, cl_uint index, const void* ptr) const;
 
  private:
   explicit pointer_memory(const driver_api& api) : api_(&api) {}

@@ -26,8 +26,9 @@ typedef unsigned long long u64;
 #define GROUPS_X gridDim.x
 #define GROUPS_Y gridDim.y
 #else
-typedef uint u32;
-typedef ulong u64;
+// Macros: PoCL knows how large an argument is by the name of its type, and takes any size for a name of ours.
+#define u32 uint
+#define u64 ulong
 #define KERNEL __kernel void
 #define GLOBAL __global
 #define LOCAL_PARAMETER(type, name) , __local type* name

@@ -1,0 +1,104 @@
+// Modules and kernels that the runtime suite does not know: what OpenCL C alone can be asked.
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "tests/runtime/opencl/own_process.hpp"
+
+namespace outback::test_opencl {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+outback_status load(const std::string& text, outback_module* module) {
+  return table().kernels->module_load(table().self, 0, OUTBACK_FORMAT_OPENCL_C, text.data(),
+                                      text.size(), module);
+}
+
+class CLKernelTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { set_environment(); }
+
+  outback_kernel kernel(const std::string& text, const char* name) {
+    outback_module module = nullptr;
+    must(load(text, &module));
+    outback_kernel found = nullptr;
+    must(table().kernels->kernel(table().self, 0, module, name, &found));
+    return found;
+  }
+
+  static outback_status launch(outback_kernel kernel, std::initializer_list<outback_argument> with,
+                               uint64_t local_size = 0) {
+    outback_launch how = {};
+    how.struct_size = sizeof(how);
+    how.argument_count = uint32_t(with.size());
+    how.arguments = with.begin();
+    for (int i = 0; i < 3; ++i) how.groups[i] = how.items[i] = 1;
+    how.local_size = local_size;
+    return table().kernels->launch(table().self, 0, kernel, &how, nullptr);
+  }
+};
+
+TEST_F(CLKernelTest, TheBuildLogComesFirst) {
+  outback_module none = nullptr;
+  EXPECT_EQ(load("__kernel void k() { nonsense; }", &none), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_THAT(last_error(), HasSubstr("use of undeclared identifier 'nonsense'"));
+  EXPECT_THAT(last_error(), HasSubstr("\nclBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11)"));
+}
+
+TEST_F(CLKernelTest, AModuleWithoutKernelsIsRefused) {
+  outback_module none = nullptr;
+  EXPECT_EQ(load("int twice(int x) { return 2 * x; }", &none), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(last_error(), "the module has no kernel");
+}
+
+TEST_F(CLKernelTest, AMissingKernelNamesThoseThatThereAre) {
+  outback_module module = nullptr;
+  must(load("__kernel void one() {} __kernel void two() {}", &module));
+  outback_kernel none = nullptr;
+  EXPECT_EQ(table().kernels->kernel(table().self, 0, module, "three", &none),
+            OUTBACK_INVALID_ARGUMENT);
+  EXPECT_THAT(last_error(), StartsWith("the module has no kernel \"three\"; it has "));
+  EXPECT_THAT(last_error(), HasSubstr("two"));
+}
+
+// The driver would take a number for one of its handles, and crash.
+TEST_F(CLKernelTest, PointersAndNumbersAreToldApart) {
+  const outback_kernel k = kernel("__kernel void k(__global int* p, long n) {}", "k");
+  void* null = nullptr;
+  const int64_t number = 77;
+  const outback_argument pointer = {&null, sizeof(null), 1}, plain = {&number, sizeof(number), 0};
+  EXPECT_EQ(launch(k, {plain, plain}), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(last_error(), "argument 0 of the kernel k is a pointer to memory: expected is_memory");
+  EXPECT_EQ(launch(k, {pointer, pointer}), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(last_error(), "argument 1 of the kernel k is no pointer: expected is_memory 0");
+  EXPECT_EQ(launch(k, {pointer, plain}), OUTBACK_OK) << last_error();
+}
+
+TEST_F(CLKernelTest, LocalMemoryIsTheLastParameter) {
+  const outback_kernel k =
+      kernel("__kernel void k(int n, __local int* all) {} __kernel void p(int n) {}", "k");
+  outback_kernel_info info = {};
+  info.struct_size = sizeof(info);
+  must(table().kernels->info(table().self, 0, k, &info));
+  EXPECT_EQ(info.argument_count, 1);
+  const int32_t number = 1;
+  const outback_argument plain = {&number, sizeof(number), 0};
+  EXPECT_EQ(launch(k, {plain}, 64), OUTBACK_OK) << last_error();
+  EXPECT_EQ(launch(k, {plain}), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(launch(k, {plain, plain}), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_THAT(last_error(), HasSubstr("expected as the last parameter, with local_size"));
+}
+
+TEST_F(CLKernelTest, AnArgumentOfAWrongSizeIsNamed) {
+  const outback_kernel k = kernel("__kernel void k(int n) {}", "k");
+  const int8_t small = 1;
+  EXPECT_EQ(launch(k, {{&small, sizeof(small), 0}}), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(last_error(),
+            "argument 0 of the kernel k has not 1 bytes, says the driver: CL_INVALID_ARG_SIZE "
+            "(-51)");
+}
+
+}  // namespace
+}  // namespace outback::test_opencl
