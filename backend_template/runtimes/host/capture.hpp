@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "backend_template/runtimes/host/activity_log.hpp"
+#include "backend_template/runtimes/activity_log.hpp"
 #include "backend_template/runtimes/host/randomness.hpp"
 
 namespace outback::host {

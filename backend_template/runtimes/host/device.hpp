@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "backend_template/runtimes/host/activity_log.hpp"
+#include "backend_template/runtimes/activity_log.hpp"
 #include "backend_template/runtimes/host/busy_clock.hpp"
 #include "backend_template/runtimes/host/stream.hpp"
 #include "backend_template/runtimes/memory_budget.hpp"

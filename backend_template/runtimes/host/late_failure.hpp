@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "backend_template/runtimes/host/activity_log.hpp"
+#include "backend_template/runtimes/activity_log.hpp"
 
 namespace outback::host {
 

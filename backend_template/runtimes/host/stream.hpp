@@ -20,8 +20,8 @@
 #include <optional>
 #include <utility>
 
+#include "backend_template/runtimes/activity_log.hpp"
 #include "backend_template/runtimes/fork_count.hpp"
-#include "backend_template/runtimes/host/activity_log.hpp"
 #include "backend_template/runtimes/host/busy_clock.hpp"
 #include "backend_template/runtimes/host/capture.hpp"
 #include "backend_template/runtimes/host/late_failure.hpp"

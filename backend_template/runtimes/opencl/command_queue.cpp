@@ -53,6 +53,19 @@ void command_queue::close_off() {
 void command_queue::reclaim() {
   const std::lock_guard lock(mutex_);
   failure_.clear();
+  number_.store(next_number(), std::memory_order_relaxed);
+}
+
+uint64_t command_queue::next_number() noexcept {
+  static std::atomic<uint64_t> numbers{0};
+  return ++numbers;
+}
+
+record_place command_queue::place_of(const work_note& note) const noexcept {
+  const uint64_t recording = note.kind != 0 ? log_.recording() : 0;
+  if (recording == 0) return {};
+  return {
+      .log = &log_, .recording = recording, .stream = number(), .correlation = correlation_here()};
 }
 
 void command_queue::submit() {
@@ -72,6 +85,21 @@ void command_queue::look(std::size_t most) {
 }
 
 void command_queue::finish(const pending& command, cl_int status) noexcept {
+  const record_place& place = command.place;
+  cl_ulong begin = 0, end = 0;
+  if (status == CL_COMPLETE && place.recording != 0 &&
+      command.done.time(CL_PROFILING_COMMAND_START, begin) &&
+      command.done.time(CL_PROFILING_COMMAND_END, end)) {
+    place.log->add(place.recording, {.kind = command.note.kind,
+                                     .flags = 0,
+                                     .stream = place.stream,
+                                     .begin = int64_t(begin),
+                                     .end = int64_t(end),
+                                     .bytes = command.note.bytes,
+                                     .correlation = place.correlation,
+                                     .name = command.note.name,
+                                     .reserved = 0});
+  }
   if (status == CL_COMPLETE || !failure_.empty()) return;
   try {
     failure_ = name_of(command.note) + " failed after it was enqueued: " + result_name(status);
@@ -162,6 +190,11 @@ bool command_queue::idle() {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
     lock.lock();
   }
+}
+
+void command_queue::record() {
+  const std::lock_guard lock(mutex_);
+  look(all_of_them);
 }
 
 void command_queue::sync() {

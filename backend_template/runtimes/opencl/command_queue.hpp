@@ -15,6 +15,7 @@
 #include <mutex>
 #include <string>
 
+#include "backend_template/runtimes/activity_log.hpp"
 #include "backend_template/runtimes/opencl/event_ref.hpp"
 #include "outback/runtime.h"
 
@@ -22,21 +23,14 @@ namespace outback::opencl {
 
 class driver;
 
-/// Describes a command for its record and for error texts. `name` must live as long as the process.
-struct work_note {
-  outback_record_kind kind = 0;  // 0: a mark or a wait, which has no record
-  uint64_t bytes = 0;
-  const char* name = nullptr;
-};
-
 /// May be used from any thread. Functions throw like `check`, and enqueue no work if they throw. If
 /// a command has failed, `idle` or `sync` also throws the failure, once.
 class command_queue {
  public:
   /// Takes over a reference to `handle`. A foreign queue was made by other code, which may enqueue
-  /// commands too.
-  command_queue(driver& of, cl_command_queue handle, bool foreign)
-      : driver_(of), handle_(handle), foreign_(foreign), exposed_(foreign) {}
+  /// commands too. `log` lives as long as the process.
+  command_queue(driver& of, activity_log& log, cl_command_queue handle, bool foreign)
+      : driver_(of), log_(log), handle_(handle), foreign_(foreign), exposed_(foreign) {}
   /// Commands that are not done still run.
   ~command_queue();
   command_queue(const command_queue&) = delete;
@@ -44,6 +38,9 @@ class command_queue {
 
   cl_command_queue handle() const noexcept { return handle_; }
   bool foreign() const noexcept { return foreign_; }
+  /// The number of the queue's stream in records: unique in the process, another one after
+  /// `reclaim`.
+  uint64_t number() const noexcept { return number_.load(std::memory_order_relaxed); }
   /// Records that other code has the queue, and may enqueue commands unseen.
   void expose() noexcept { exposed_.store(true, std::memory_order_relaxed); }
   /// Records that no other code enqueues commands any more, for a queue whose last stream was
@@ -80,10 +77,13 @@ class command_queue {
   bool idle();
   /// Waits until all work that was enqueued before the call is done.
   void sync();
+  /// Records the work that is done.
+  void record();
 
  private:
   struct pending {
     work_note note;
+    record_place place;
     std::unique_ptr<std::byte[]> staged;
     event_ref done;
   };
@@ -101,13 +101,16 @@ class command_queue {
       throw;
     }
     entry.note = note;
+    entry.place = place_of(note);
     entry.staged = std::move(staged);
     entry.done = event_ref(api(), made);
     event_ref done = entry.done;
     submit();
     return done;
   }
+  static uint64_t next_number() noexcept;
   const driver_api& api() const noexcept;
+  record_place place_of(const work_note& note) const noexcept;
   // The caller holds mutex_ for these.
   event_ref mark_locked();
   void submit();
@@ -119,9 +122,11 @@ class command_queue {
   void gate(const event_ref& reached, std::function<void()> work);
 
   driver& driver_;
+  activity_log& log_;
   const cl_command_queue handle_;
   const bool foreign_;
   std::atomic<bool> exposed_;
+  std::atomic<uint64_t> number_{next_number()};
 
   std::mutex mutex_;
   std::deque<pending> pending_;  // the oldest first

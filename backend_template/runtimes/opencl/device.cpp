@@ -38,7 +38,7 @@ std::shared_ptr<command_queue> device::new_queue(int32_t priority) {
       CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE,
       facts().has_priorities ? cl_queue_properties{CL_QUEUE_PRIORITY_KHR} : 0, urgency, 0};
   return std::make_shared<command_queue>(
-      driver_,
+      driver_, log_,
       make(driver_.api().clCreateCommandQueueWithProperties, context(), handle_,
            static_cast<const cl_queue_properties*>(properties)),
       false);
@@ -119,7 +119,7 @@ stream* device::wrap_stream(cl_command_queue handle) {
         "keeps their order");
   }
   call(driver_.api().clRetainCommandQueue, handle);
-  return add_stream(std::make_shared<command_queue>(driver_, handle, true), 0);
+  return add_stream(std::make_shared<command_queue>(driver_, log_, handle, true), 0);
 }
 
 void device::destroy_stream(const stream* given) {
@@ -144,16 +144,26 @@ void device::destroy_stream(const stream* given) {
   work->close_off();
 }
 
-void device::sync() {
+std::vector<std::shared_ptr<command_queue>> device::all_queues() {
   std::vector<std::shared_ptr<command_queue>> all;
-  {
-    const std::lock_guard lock(mutex_);
-    if (default_ != nullptr) all.push_back(default_);
-    for (const entry& each : streams_) all.push_back(each.handle->work);
-    for (const retired& each : retired_) all.push_back(each.work);
-  }
+  const std::lock_guard lock(mutex_);
+  if (default_ != nullptr) all.push_back(default_);
+  for (const entry& each : streams_) all.push_back(each.handle->work);
+  for (const retired& each : retired_) all.push_back(each.work);
+  return all;
+}
+
+void device::sync() {
   // Without the lock: waiting may take long, and other threads make streams meanwhile.
-  for (const auto& work : all) work->sync();
+  for (const auto& work : all_queues()) work->sync();
+}
+
+void device::record() {
+  for (const auto& work : all_queues()) work->record();
+}
+
+int64_t device::now() {
+  return clock_.now(driver_.api(), handle_, [this] { return transfer_queue().mark(); });
 }
 
 }  // namespace outback::opencl

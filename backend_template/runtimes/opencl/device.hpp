@@ -8,9 +8,11 @@
 #include <mutex>
 #include <vector>
 
+#include "backend_template/runtimes/activity_log.hpp"
 #include "backend_template/runtimes/address_ranges.hpp"
 #include "backend_template/runtimes/memory_budget.hpp"
 #include "backend_template/runtimes/opencl/command_queue.hpp"
+#include "backend_template/runtimes/opencl/device_clock.hpp"
 #include "backend_template/runtimes/opencl/driver.hpp"
 #include "backend_template/runtimes/opencl/pointer_memory.hpp"
 #include "outback/runtime.h"
@@ -84,6 +86,13 @@ class device {
   /// Waits until all enqueued work is done, on destroyed streams too.
   void sync();
 
+  /// The records of the device's work. `record` makes those of work that is done available.
+  activity_log& log() noexcept { return log_; }
+  void record();
+  /// Returns the time now on the clock of the records. Throws outback::unsupported if the driver
+  /// does not tell what clock that is.
+  int64_t now();
+
  private:
   // A queue whose last stream was destroyed.
   struct retired {
@@ -101,6 +110,7 @@ class device {
   // Removes and returns the idle retired queues beyond those worth keeping. The caller holds
   // mutex_.
   std::vector<std::shared_ptr<command_queue>> surplus_queues();
+  std::vector<std::shared_ptr<command_queue>> all_queues();
   stream* add_stream(std::shared_ptr<command_queue> work, int32_t priority);
   // Returns the queue in `place`, and makes it if `place` is null.
   std::shared_ptr<command_queue> made_once(std::shared_ptr<command_queue>& place);
@@ -111,6 +121,8 @@ class device {
   const pointer_memory pointers_;
   address_ranges<allocation> memory_;
   memory_budget budget_;
+  activity_log log_;
+  device_clock clock_;
   std::atomic<bool> active_{false};
 
   std::mutex facts_mutex_;

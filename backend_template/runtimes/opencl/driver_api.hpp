@@ -53,7 +53,9 @@ namespace outback::opencl {
   X(clEnqueueNDRangeKernel)
 
 // Functions of version 2.1. A function is null if the loader lacks it.
-#define OUTBACK_CL_OPTIONAL(X) X(clCreateProgramWithIL)
+#define OUTBACK_CL_OPTIONAL(X) \
+  X(clCreateProgramWithIL)     \
+  X(clGetDeviceAndHostTimer)
 
 /// The functions. Each member has the name of the function that it points to.
 struct driver_api {

@@ -27,6 +27,8 @@
 //   Kernels    Modules are OpenCL C, and SPIR-V where the driver takes it. A driver compiles when a
 //              module is loaded or, as PoCL does, at a kernel's first launch. Threads that launch
 //              one kernel take turns, because its arguments are a part of the driver's kernel.
+//   Activity   Records have the times of the driver's events. Work that other code enqueues has no
+//              records. See device_clock.hpp for the clock.
 //   Native     Handles are the driver's: device, context, queue, event. The runtime's commands and
 //              those of other code keep their order, because the queue does.
 //   Fork       In a child that was forked after OpenCL was opened, only device_count and
@@ -85,6 +87,7 @@ class opencl_runtime {
   OUTBACK_MEMBERS_OF(device_state)
   OUTBACK_MEMBERS_OF(native)
   OUTBACK_MEMBERS_OF(callbacks)
+  OUTBACK_MEMBERS_OF(activity)
   OUTBACK_MEMBERS_OF(kernels)
 
  private:

@@ -99,7 +99,13 @@ std::optional<int64_t> opencl_runtime::event_elapsed(outback_event from_handle,
   const event_ref from = first.current(), to = second.current();
   if (!from || !to) throw invalid_argument("both events must have been recorded");
   if (!from.over() || !to.over()) return std::nullopt;
-  return int64_t(to.time(CL_PROFILING_COMMAND_END) - from.time(CL_PROFILING_COMMAND_END));
+  cl_ulong begin = 0, end = 0;
+  if (!from.time(CL_PROFILING_COMMAND_END, begin) || !to.time(CL_PROFILING_COMMAND_END, end)) {
+    throw unsupported(
+        "the driver has no times for the events: a queue that other code made needs "
+        "CL_QUEUE_PROFILING_ENABLE");
+  }
+  return int64_t(end - begin);
 }
 
 void* opencl_runtime::native_event(int32_t index, outback_event handle) {

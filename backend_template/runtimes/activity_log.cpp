@@ -1,4 +1,4 @@
-#include "backend_template/runtimes/host/activity_log.hpp"
+#include "backend_template/runtimes/activity_log.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include "backend_template/runtimes/fork_count.hpp"
 #include "outback/runtime_error.hpp"
 
-namespace outback::host {
+namespace outback {
 namespace {
 
 // As deep as the contract says. Without a destructor: the objects of a thread that ends may still
@@ -118,4 +118,4 @@ uint64_t correlation_here() noexcept {
   return pushed.count == 0 ? 0 : pushed.all[pushed.count - 1];
 }
 
-}  // namespace outback::host
+}  // namespace outback

@@ -1,5 +1,5 @@
-// The host runtime's side of the group activity: it records what the streams of a device do and
-// when.
+// The records of the group activity, for runtimes that record themselves what the streams of a
+// device do and when.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 #include "outback/runtime.h"
 
-namespace outback::host {
+namespace outback {
 
 /// Describes a piece of work for its record. `name` must live as long as the process.
 struct work_note {
@@ -106,4 +106,4 @@ void push_correlation(uint64_t number);
 uint64_t pop_correlation();
 uint64_t correlation_here() noexcept;
 
-}  // namespace outback::host
+}  // namespace outback
