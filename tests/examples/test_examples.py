@@ -25,6 +25,11 @@ def test_train_digits(on, printed):
     assert on_acme == on_cpu and on_acme > 97
 
 
+def test_compile_kernel(on, printed):
+    on("python")
+    printed("compile_kernel")
+
+
 def test_two_devices(on, printed):
     on("python")
     said = printed("two_devices", r"\d+(?=% of)")
