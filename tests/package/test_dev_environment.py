@@ -41,3 +41,16 @@ def test_a_commits_formatters_are_those_of_lint():
     assert set(releases) == {"clang-format", "ruff"}
     for tool, release in releases.items():
         assert f"\n{tool}=={release}\n" in pinned
+
+
+def test_intels_opencl_driver_is_installed_once_and_found_by_its_real_path(tmp_path, monkeypatch):
+    ran = []
+    monkeypatch.setattr(environment, "ROOT", tmp_path)
+    monkeypatch.setattr(environment.shell, "run", lambda log, command: ran.append(log))
+    first = environment.provide_intel_opencl()
+    assert ran == ["venv-intel-opencl", "pip-intel-opencl"]
+    assert environment.provide_intel_opencl() == first
+    assert len(ran) == 2
+    home = tmp_path / ".venv-intel-opencl"
+    assert first == {"OCL_ICD_VENDORS": f"{home}/vendors", "LD_LIBRARY_PATH": f"{home}/lib"}
+    assert (home / "vendors/intel.icd").read_text() == f"{home}/lib/libintelocl.so\n"

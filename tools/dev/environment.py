@@ -85,6 +85,29 @@ def provide_cuda(version: str) -> Path:
     return made.python
 
 
+def provide_intel_opencl() -> dict[str, str]:
+    """The variables by which programs find Intel's OpenCL driver for CPUs, which compiles SPIR-V,
+    made where there is none: 830 MB, by Intel's licence."""
+    home = ROOT / ".venv-intel-opencl"
+    file = _REQUIREMENTS / "intel_opencl.txt"
+    interpreter = f"{platform.python_version()} {os.path.realpath(sys.executable)}\n"
+    python = home / "bin" / "python"
+    with _kept_up_to_date(home, "driver", interpreter + file.read_text()) as stale:
+        if stale:
+            with console.step("Intel's OpenCL driver"):
+                shell.run("venv-intel-opencl", [sys.executable, "-m", "venv", home])
+                options = ["--disable-pip-version-check", "--no-input", "install", "--no-compile"]
+                shell.run("pip-intel-opencl", [python, "-m", "pip", *options, "-r", file])
+                # The package's own file has a path of where it was built.
+                vendors = home / "vendors"
+                vendors.mkdir(parents=True, exist_ok=True)
+                vendors.joinpath("intel.icd").write_text(f"{home / 'lib/libintelocl.so'}\n")
+    return {
+        "OCL_ICD_VENDORS": os.fspath(home / "vendors"),
+        "LD_LIBRARY_PATH": os.fspath(home / "lib"),
+    }
+
+
 def found(version: str, index: str | None, *groups: str) -> Environment | None:
     """What `provide` would return, where it would have nothing to do for it."""
     _keep_bytecode()

@@ -50,10 +50,11 @@ _TESTS = (
     Need("mold", _program("mold"), optional=True),
     Need("clang-14", _program("clang++-14"), optional=True),
 )
-# Without them there is no Level Zero runtime, and no test of it.
+# Without the first two there is no Level Zero runtime, and no test of it. The last checks modules.
 _LEVEL_ZERO = (
     Need("libze-dev", header("level_zero/ze_api.h"), optional=True),
     Need("libze1", lambda: ctypes.util.find_library("ze_loader") is not None, optional=True),
+    Need("spirv-tools", _program("spirv-val"), optional=True),
 )
 # Without the headers there is no OpenCL runtime, and without PoCL, which brings the loader, no test of
 # it.

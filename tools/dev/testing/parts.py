@@ -21,7 +21,7 @@ from .. import (
     valgrind,
 )
 from ..architecture import page as architecture_page
-from ..environment import DEFAULT_TORCH, Environment, provide_cuda
+from ..environment import DEFAULT_TORCH, Environment, provide_cuda, provide_intel_opencl
 from ..paths import ROOT
 from ..python_runs import RUNS, Run
 from ..stand_ins import STAND_INS, StandIn, require
@@ -141,6 +141,18 @@ def _on_cuda(suite: Suite) -> Part:
     return _long(suite.name, suite.title, run)
 
 
+def _level_zero_executed(work: Work) -> str:
+    """The suite in every configuration; otherwise the software driver does not run the SPIR-V."""
+    require(work.folder, STAND_INS[1].package, STAND_INS[1].name)
+    options = {"OUTBACK_ZE_EXECUTE": "opencl", **provide_intel_opencl()}
+    return ctest.run(
+        work.folder,
+        "Level Zero, executed",
+        *("-R", r"^ze_[a-z_]*suite\.summary$|^fake_ze_kernels_test\."),
+        options=options,
+    )
+
+
 def _without_unity(work: Work) -> str:
     build.build(work.environment, "no-unity")
     return "compiles"
@@ -242,6 +254,11 @@ PARTS = (
     *map(_samples, samples.WAYS),
     *map(_samples_on, STAND_INS),
     _on_cuda(ON_CUDA),
+    _long(
+        "level-zero-executed",
+        "Level Zero's kernels, whose SPIR-V Intel's OpenCL driver for CPUs runs",
+        _level_zero_executed,
+    ),
     _long(BESIDE.name, BESIDE.title, _on(BESIDE, BESIDE.name)),
     _long(
         "asan",
