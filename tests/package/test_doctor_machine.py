@@ -1,4 +1,4 @@
-"""`outback doctor`: compilers, CUDA, Level Zero, and what Python says of itself."""
+"""`outback doctor`: compilers, CUDA, Level Zero, OpenCL, and what Python says of itself."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from torch_outback.doctor import child, cuda, level_zero, python, toolchain
+from torch_outback.doctor import child, cuda, level_zero, opencl, python, toolchain
 from torch_outback.doctor.child import Report
 from torch_outback.doctor.finding import Finding, one_line, size
 from torch_outback.doctor.installed import Backend, Installed
@@ -320,6 +320,64 @@ def test_a_card_that_the_user_may_not_open_is_a_problem(monkeypatch, tmp_path):
     found = by_name(level_zero.findings(Report({"missing": "x: No such file"})))
     assert found["rights"].status == "problem" and "render" in found["rights"].command
     assert found["loader"].status == "note"
+
+
+# ---- OpenCL
+
+
+CL_LOADER = """#include <stddef.h>
+int clGetPlatformIDs(unsigned room, void** all, unsigned* count) {{
+  if (count) *count = {platforms}; if (all) all[0] = (void*)1; return {platforms} ? 0 : -1001; }}
+static int text(const char* what, size_t size, void* to, size_t* needed) {{
+  if (needed) *needed = strlen(what) + 1; if (to) memcpy(to, what, size); return 0; }}
+int clGetPlatformInfo(void* of, unsigned what, size_t size, void* to, size_t* needed) {{
+  return text(what == 0x902 ? "Small driver" : "OpenCL 2.0", size, to, needed); }}
+int clGetDeviceIDs(void* of, unsigned long type, unsigned room, void** all, unsigned* count) {{
+  if (count) *count = 1; if (all) all[0] = (void*)2; return 0; }}
+int clGetDeviceInfo(void* of, unsigned what, size_t size, void* to, size_t* needed) {{
+  if (what == 0x1000 || what == 0x1053) {{
+    *(unsigned long*)to = what == 0x1000 ? 4 : {svm};
+    return 0;
+  }}
+  return text(what == 0x102b ? "Small GPU" : what == 0x1030 ? "cl_x {usm}" : "", size, to, needed);
+}}
+"""
+
+
+def of_opencl(library, platforms: int = 1, svm: int = 0, usm: str = "") -> dict[str, Finding]:
+    loader = library("loader.so", CL_LOADER.format(platforms=platforms, svm=svm, usm=usm))
+    report = child.run("opencl_probe", loader, limit=30, environment=library.environment)
+    return by_name(opencl.findings(report))
+
+
+@pytest.mark.parametrize(
+    "has, words",
+    [
+        ({"svm": 3}, "fine-grained SVM"),
+        ({"usm": "cl_intel_unified_shared_memory"}, "USM"),
+    ],
+)
+def test_an_opencl_driver_is_told_with_what_its_devices_have(library, has, words):
+    found = of_opencl(library, **has)["Small driver"]
+    assert found.status == "ok"
+    assert found.found == f"OpenCL 2.0; Small GPU (GPU, {words}, OpenCL C)"
+
+
+def test_an_opencl_device_without_pointers_is_named(library):
+    found = of_opencl(library, svm=1)["Small driver"]
+    assert found.status == "note" and "neither USM nor fine-grained SVM" in found.found
+    assert found.advice.startswith("Small GPU: Outback needs pointers to memory")
+
+
+def test_no_opencl_driver_is_no_problem(library):
+    assert of_opencl(library, platforms=0)["drivers"].status == "ok"
+
+
+def test_an_opencl_loader_that_is_named_and_missing_is_a_problem(library, monkeypatch):
+    monkeypatch.setenv("OUTBACK_OPENCL_LOADER", "/no/such/loader.so")
+    report = child.run("opencl_probe", opencl.loader(), limit=30, environment=library.environment)
+    found = by_name(opencl.findings(report))["loader"]
+    assert (found.status, found.command) == ("problem", "unset OUTBACK_OPENCL_LOADER")
 
 
 # ---- Python

@@ -13,7 +13,7 @@ from pathlib import Path
 from . import names, toolkit, variables
 from .refused import Refused
 
-RUNTIMES = ("custom", "host", "cuda", "level_zero")
+RUNTIMES = ("custom", "host", "cuda", "level_zero", "opencl")
 LANGUAGES = ("c++", "c")
 LICENSES = ("BSD-3-Clause", "Apache-2.0", "MIT", "none")
 _FILE = Path(".outback/project.json")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from . import backends, cache, contact, cuda, level_zero, python, pytorch, toolchain
+from . import backends, cache, contact, cuda, level_zero, opencl, python, pytorch, toolchain
 from . import variables as set_variables
 from .child import Probe, Report
 from .finding import PROBLEM, Finding
@@ -52,6 +52,7 @@ def examine(limit: float) -> Examination:
         *compiled,
         *cuda.findings(reports["cuda"], torch),
         *level_zero.findings(reports["level zero"]),
+        *opencl.findings(reports["opencl"]),
         *cached,
         *backends.findings(installed, torch, contacts),
         *_contacts(installed, contacts),
@@ -75,6 +76,7 @@ def _probes(installed: Installed, limit: float) -> Iterator[tuple[str, Probe]]:
     yield "cuda", Probe("cuda_probe", cuda.nvml(), *cudarts, limit=limit, environment=plain)
     loader = level_zero.loader()
     yield "level zero", Probe("level_zero_probe", loader, limit=limit, environment=plain)
+    yield "opencl", Probe("opencl_probe", opencl.loader(), limit=limit, environment=plain)
 
 
 def _alone(installed: Installed) -> Backend | None:
