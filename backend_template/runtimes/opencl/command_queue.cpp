@@ -13,9 +13,9 @@ namespace outback::opencl {
 namespace {
 
 constexpr std::size_t all_of_them = std::numeric_limits<std::size_t>::max();
-// So many commands are looked at for each that is enqueued: more than one, so that their number
-// shrinks when the device is faster than the host.
-constexpr std::size_t looks_for_each = 2;
+// So many commands are enqueued before the oldest ones are looked at, and so many are looked at
+// then: more, so that their number shrinks when the device is faster than the host.
+constexpr std::size_t commands_before_a_look = 16, most_looks = 32;
 
 // In a queue that others use, our last command may not be the last one. So `idle` enqueues a mark,
 // and gives an idle device this time to get to it.
@@ -72,7 +72,9 @@ void command_queue::submit() {
   // A driver may hold commands back until it is told, and neither a query nor another queue's wait
   // tells it. If this fails, the next wait reports it.
   api().clFlush(handle_);
-  look(looks_for_each);
+  if (++not_looked_ < commands_before_a_look) return;
+  not_looked_ = 0;
+  look(most_looks);
 }
 
 void command_queue::look(std::size_t most) {
@@ -114,9 +116,11 @@ void command_queue::tell() {
 }
 
 event_ref command_queue::mark_locked() {
-  return enqueue_locked({}, [&](cl_command_queue queue, cl_event* done) {
+  event_ref made = enqueue_locked({}, [&](cl_command_queue queue, cl_event* done) {
     call(api().clEnqueueMarkerWithWaitList, queue, 0u, static_cast<const cl_event*>(nullptr), done);
   });
+  submit();
+  return made;
 }
 
 event_ref command_queue::mark() {
@@ -157,6 +161,7 @@ void command_queue::gate(const event_ref& reached, std::function<void()> work) {
     const cl_event host = gate.get();
     call(api().clEnqueueBarrierWithWaitList, queue, 1u, &host, done);
   });
+  submit();
   // On a thread of the driver, or on this one if the event is over: queueing blocks neither.
   const auto is_over = [](cl_event, cl_int status, void* data) {
     std::unique_ptr<host_thread::prepared> mine(static_cast<host_thread::prepared*>(data));

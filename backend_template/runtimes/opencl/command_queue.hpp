@@ -49,13 +49,22 @@ class command_queue {
   /// Makes the idle queue as good as new for another stream: forgets a failure.
   void reclaim();
 
-  /// Enqueues one command: `body(queue, &event)` calls the driver. Returns the command's event.
-  /// Frees `staged` when the command is done.
+  /// Enqueues one command: `body(queue, &event)` calls the driver. Frees `staged` when the command
+  /// is done.
   template <class Body>
-  event_ref enqueue(const work_note& note, const Body& body,
-                    std::unique_ptr<std::byte[]> staged = nullptr) {
+  void enqueue(const work_note& note, const Body& body,
+               std::unique_ptr<std::byte[]> staged = nullptr) {
     const std::lock_guard lock(mutex_);
-    return enqueue_locked(note, body, std::move(staged));
+    enqueue_locked(note, body, std::move(staged));
+    submit();
+  }
+  /// Does the same, and returns the command's event.
+  template <class Body>
+  event_ref enqueue_event(const work_note& note, const Body& body) {
+    const std::lock_guard lock(mutex_);
+    event_ref done = enqueue_locked(note, body);
+    submit();
+    return done;
   }
 
   /// Returns an event that is over when all work that was enqueued before is done; empty if that
@@ -88,9 +97,10 @@ class command_queue {
     event_ref done;
   };
 
+  // The caller holds mutex_, and submits. The result is valid until the next command.
   template <class Body>
-  event_ref enqueue_locked(const work_note& note, const Body& body,
-                           std::unique_ptr<std::byte[]> staged = nullptr) {
+  const event_ref& enqueue_locked(const work_note& note, const Body& body,
+                                  std::unique_ptr<std::byte[]> staged = nullptr) {
     // The entry is made first, so that nothing can fail once the command is enqueued.
     pending& entry = pending_.emplace_back();
     cl_event made = nullptr;
@@ -104,9 +114,7 @@ class command_queue {
     entry.place = place_of(note);
     entry.staged = std::move(staged);
     entry.done = event_ref(api(), made);
-    event_ref done = entry.done;
-    submit();
-    return done;
+    return entry.done;
   }
   static uint64_t next_number() noexcept;
   const driver_api& api() const noexcept;
@@ -130,6 +138,7 @@ class command_queue {
 
   std::mutex mutex_;
   std::deque<pending> pending_;  // the oldest first
+  std::size_t not_looked_ = 0;   // commands since the last look
   std::string failure_;          // the first that nobody was told
 };
 

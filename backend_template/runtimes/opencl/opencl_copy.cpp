@@ -19,15 +19,25 @@ constexpr std::size_t staging_size = std::size_t{64} << 10;
 // Bytes of the longest piece of a copy between devices.
 constexpr std::size_t detour_size = std::size_t{4} << 20;
 
-event_ref enqueue_copy(device& d, command_queue& q, outback_record_kind kind, void* dst,
-                       const void* src, std::size_t size,
-                       std::unique_ptr<std::byte[]> staged = nullptr) {
-  return q.enqueue(
-      {.kind = kind, .bytes = size},
-      [&](cl_command_queue queue, cl_event* done) {
-        d.pointers().copy(queue, dst, src, size, done);
-      },
-      std::move(staged));
+work_note note_of(outback_record_kind kind, std::size_t size) {
+  return {.kind = kind, .bytes = size, .name = nullptr};
+}
+
+// What copies, as a command of a queue.
+auto copying(device& d, void* dst, const void* src, std::size_t size) {
+  return [=, &d](cl_command_queue queue, cl_event* done) {
+    d.pointers().copy(queue, dst, src, size, done);
+  };
+}
+
+void enqueue_copy(device& d, command_queue& q, outback_record_kind kind, void* dst, const void* src,
+                  std::size_t size) {
+  q.enqueue(note_of(kind, size), copying(d, dst, src, size));
+}
+
+void copy_and_wait(device& d, command_queue& q, outback_record_kind kind, void* dst,
+                   const void* src, std::size_t size) {
+  q.enqueue_event(note_of(kind, size), copying(d, dst, src, size)).wait();
 }
 
 void enqueue_fill(device& d, command_queue& q, void* ptr, std::size_t size, const void* pattern,
@@ -73,12 +83,12 @@ void opencl_runtime::mem_copy(void* dst, int32_t dst_device, const void* src, in
     auto staged = std::make_unique<std::byte[]>(size);
     std::memcpy(staged.get(), src, size);
     const void* const from = staged.get();
-    enqueue_copy(d, q, kind, dst, from, size, std::move(staged));
+    q.enqueue(note_of(kind, size), copying(d, dst, from, size), std::move(staged));
     return;
   }
   const bool is_pinned = pinned_.find_around(from_host ? src : dst, size).has_value();
-  const event_ref done = enqueue_copy(d, q, kind, dst, src, size);
-  if (!is_pinned) done.wait();
+  if (is_pinned) return enqueue_copy(d, q, kind, dst, src, size);
+  copy_and_wait(d, q, kind, dst, src, size);
 }
 
 void opencl_runtime::copy_between(device& from, command_queue& q, device& to, void* dst,
@@ -90,9 +100,8 @@ void opencl_runtime::copy_between(device& from, command_queue& q, device& to, vo
   command_queue& onward = to.transfer_queue();
   for (std::size_t done = 0; done < size; done += detour_size) {
     const std::size_t part = std::min(detour_size, size - done);
-    enqueue_copy(from, q, OUTBACK_RECORD_COPY_BETWEEN, between.get(), offset_by(src, done), part)
-        .wait();
-    enqueue_copy(to, onward, 0, offset_by(dst, done), between.get(), part).wait();
+    copy_and_wait(from, q, OUTBACK_RECORD_COPY_BETWEEN, between.get(), offset_by(src, done), part);
+    copy_and_wait(to, onward, 0, offset_by(dst, done), between.get(), part);
   }
 }
 
