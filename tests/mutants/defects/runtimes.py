@@ -75,6 +75,30 @@ MUTANTS = (
         found_by="CudaStatusTest.WhateverEndsAContextLosesTheDevice",
     ),
     Mutant(
+        name="a_captured_launch_keeps_no_module",
+        breaks="On CUDA, a graph launches a kernel whose module was unloaded.",
+        file="backend_template/runtimes/cuda/cuda_kernels.cpp",
+        old="  if (!gone->is_captured) d.unloading()",
+        new="  d.unloading()",
+        found_by="CudaKernelTest.AGraphKeepsTheModuleOfItsLaunches",
+    ),
+    Mutant(
+        name="a_module_is_unloaded_beside_its_launches",
+        breaks="On CUDA, a module is unloaded while launches of its kernels are pending.",
+        file="backend_template/runtimes/cuda/unloading.cpp",
+        old="    if (cuda.cudaStreamQuery(handle) == cudaSuccess) return true;\n",
+        new="    return true;\n",
+        found_by="CudaKernelTest.UnloadingDoesNotWaitForLaunches",
+    ),
+    Mutant(
+        name="a_cubin_may_lack_its_end",
+        breaks="On CUDA, the driver reads beyond the end of a cubin that was cut off.",
+        file="backend_template/runtimes/cuda/image.cpp",
+        old="    if (!is_inside(bytes, section.sh_offset, section.sh_size)) return false;\n",
+        new="",
+        found_by="CudaKernelTest.MachineCodeWhoseEndIsMissingIsRefused",
+    ),
+    Mutant(
         name="the_last_copy_of_a_fill_is_as_long_as_the_others",
         breaks="On CUDA and Level Zero, a fill with eight bytes writes beyond its end, unless its "
         "size is a power of two.",

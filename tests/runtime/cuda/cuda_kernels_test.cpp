@@ -1,9 +1,12 @@
 // Modules and launches, as far as the suite does not look: which bytes are refused in whose words,
 // large local memory, and when the driver may unload a module.
+#include <elf.h>
 #include <gmock/gmock.h>
 
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <thread>
@@ -160,6 +163,14 @@ TEST_F(CudaKernelTest, MachineCodeWhoseEndIsMissingIsRefused) {
     EXPECT_EQ(load(OUTBACK_FORMAT_CUBIN, whole.substr(0, size)), OUTBACK_INVALID_ARGUMENT) << size;
     EXPECT_THAT(error(), HasSubstr("a cubin whose end is missing: it has " + std::to_string(size)));
   }
+  // A section whose content would be behind the end.
+  std::string longer = whole;
+  Elf64_Ehdr elf;
+  std::memcpy(&elf, whole.data(), sizeof(elf));
+  const uint64_t size = whole.size();
+  std::memcpy(longer.data() + elf.e_shoff + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size),
+              &size, sizeof(size));
+  EXPECT_EQ(load(OUTBACK_FORMAT_CUBIN, longer), OUTBACK_INVALID_ARGUMENT);
   // A fatbin's head: 16 bytes, of which the last 8 say that 100 more follow.
   const char fatbin[] = "\x50\xed\x55\xba\x01\x00\x10\x00\x64\x00\x00\x00\x00\x00\x00";
   const std::string head(fatbin, sizeof(fatbin));
