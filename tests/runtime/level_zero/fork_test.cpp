@@ -37,6 +37,9 @@ bool everything_is_refused() {
   outback_stream stream = nullptr;
   outback_device_info info = {};
   info.struct_size = sizeof(info);
+  outback_module module = nullptr;
+  outback_formats formats = {};
+  formats.struct_size = sizeof(formats);
   outback_pointer_info pointer = {};
   pointer.struct_size = sizeof(pointer);
   return t.device_count(t.self, &count) == OUTBACK_OK && count == 2 &&
@@ -46,6 +49,8 @@ bool everything_is_refused() {
          refused(t.streams->sync(t.self, 0, nullptr)) &&
          refused(t.host_memory->alloc(t.self, 64, &ptr)) &&
          refused(t.device_state->select(t.self, 0)) &&
+         refused(t.kernels->formats(t.self, 0, &formats)) &&
+         refused(t.kernels->module_load(t.self, 0, OUTBACK_FORMAT_SPIRV, &number, 4, &module)) &&
          // Data loaders ask this in children, of memory that is nobody's here.
          t.host_memory->info(t.self, &number, &pointer) == OUTBACK_OK && pointer.pinned == 0;
 }
