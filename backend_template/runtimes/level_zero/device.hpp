@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "backend_template/runtimes/level_zero/allocations.hpp"
@@ -109,6 +110,10 @@ class device {
   /// yet is looked at again by later calls, and by `sync` and `release_done`. If the driver fails,
   /// throws, and the object is destroyed by a `sync`.
   void destroy_when_done(std::unique_ptr<in_use_object> object);
+  /// Keeps `object` as long as the process runs, for a device that is lost.
+  void keep_for_good(std::unique_ptr<in_use_object> object) {
+    keep({std::move(object), {}, false});
+  }
   /// Destroys those objects of `destroy_when_done` whose work is done by now.
   void release_done();
 

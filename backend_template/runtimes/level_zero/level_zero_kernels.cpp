@@ -1,6 +1,7 @@
 // The kernel slots of the Level Zero runtime.
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend_template/runtimes/level_zero/kernel.hpp"
 #include "backend_template/runtimes/level_zero/level_zero_runtime.hpp"
@@ -43,9 +44,10 @@ outback_module level_zero_runtime::module_load(int32_t index, outback_format for
 void level_zero_runtime::module_unload(int32_t index, outback_module handle) {
   device& d = listed(index);
   module& given = module_of(d, handle);
-  // The driver is not called for a lost device, so the module is leaked.
-  if (d.lost()) return;
-  blame(d, [&] { d.destroy_when_done(std::unique_ptr<module>(&given)); });
+  std::unique_ptr<module> unloaded(&given);
+  // The driver is not called for a lost device.
+  if (d.lost()) return d.keep_for_good(std::move(unloaded));
+  blame(d, [&] { d.destroy_when_done(std::move(unloaded)); });
 }
 
 outback_kernel level_zero_runtime::kernel_of(int32_t index, outback_module handle,

@@ -132,7 +132,7 @@ TEST(KernelsTest, TheDriversLogIsInTheError) {
               "zeModuleCreate: ZE_RESULT_ERROR_MODULE_BUILD_FAILURE (0x70000004)");
     EXPECT_EQ(none, nullptr);
     EXPECT_EQ(live("build log"), 0u);
-    loaded({put});
+    unload(loaded({put}));
     EXPECT_EQ(live("build log"), 0u);
   });
 }
