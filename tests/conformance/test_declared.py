@@ -20,6 +20,7 @@ MOST = {
     "null": 81,
     "cuda": 18,
     "level-zero": 33,
+    "opencl": 34,
 }
 
 

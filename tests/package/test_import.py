@@ -164,10 +164,12 @@ def test_what_could_not_be_imported_is_shown_where_it_happened_by_a_plain_import
 DRIVERS = {
     "cuda": {"OUTBACK_CUDART": "/nowhere/libcudart.so", "OUTBACK_NVML": "/nowhere/libnvml.so"},
     "level_zero": {"ZE_ENABLE_ALT_DRIVERS": "/nowhere/libze_driver.so"},
+    "opencl": {"OUTBACK_OPENCL_LOADER": "/nowhere/libOpenCL.so.1"},
 }
 REASONS = {
     "cuda": "OUTBACK_CUDART=/nowhere/libcudart.so cannot be opened: ",
     "level_zero": "Level Zero cannot be used: zeInit: ZE_RESULT_ERROR_UNINITIALIZED",
+    "opencl": "there is no OpenCL loader: /nowhere/libOpenCL.so.1: ",
 }
 
 

@@ -16,6 +16,7 @@ STAND_IN = str(BUILD / "tests/fakes") in os.environ.get("OUTBACK_CUDART", "")
 NONE = {
     "python": ({"OUTBACK_HOST_DEVICES": "0"}, "there are no devices"),
     "python_level_zero": ({"OUTBACK_ZE_DEVICES": "0"}, "its drivers list no GPU"),
+    "python_opencl": ({"OCL_ICD_VENDORS": "/nowhere"}, "OpenCL's loader lists no device"),
     # Driver and libcuda.so.1 are of different versions, and so is NVML.
     "python_cuda": (
         {"FAKE_CUDA_INIT_ERROR": "803", "FAKE_NVML_FAULTS": "nvmlInit_v2=18"},

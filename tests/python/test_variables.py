@@ -59,6 +59,13 @@ OF_A_RUNTIME = {
         (name, "lib/x.so", "=lib/x.so: expected a library's absolute path, or its name without")
         for name in ("OUTBACK_CUDART", "OUTBACK_NVML")
     ],
+    "python_opencl": [
+        (
+            "OUTBACK_OPENCL_LOADER",
+            "./x.so",
+            "=./x.so: expected a library's absolute path, or its name without",
+        ),
+    ],
     "python_level_zero": [
         (
             "OUTBACK_ZE_LOADER",

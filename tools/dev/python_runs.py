@@ -27,7 +27,10 @@ class Run:
 
     def require(self, folder: Path) -> None:
         """Raises NotRun where the build tree `folder` has not got it."""
-        require(folder, self.package, self.name)
+        if self.driver:
+            self.driver.require(folder)
+        else:
+            require(folder, self.package, self.name)
 
     def variables(self, folder: Path) -> dict[str, str]:
         """The environment in which `import torch` finds the backend."""

@@ -49,6 +49,9 @@ class command_queue {
   /// Makes the idle queue as good as new for another stream: forgets a failure.
   void reclaim();
 
+  /// Returns where work that the calling thread enqueues now is recorded.
+  record_place place_of(const work_note& note) const noexcept;
+
   /// Enqueues one command: `body(queue, &event)` calls the driver. Frees `staged` when the command
   /// is done.
   template <class Body>
@@ -118,7 +121,6 @@ class command_queue {
   }
   static uint64_t next_number() noexcept;
   const driver_api& api() const noexcept;
-  record_place place_of(const work_note& note) const noexcept;
   // The caller holds mutex_ for these.
   event_ref mark_locked();
   void submit();

@@ -39,19 +39,31 @@ int find_host_clock(const std::function<event_ref()>& mark) {
       "(clGetDeviceAndHostTimer), and that is no clock of the host's");
 }
 
+bool ask_driver(const driver_api& api, cl_device_id device, cl_ulong& ns) noexcept {
+  cl_ulong host = 0;
+  const auto& ask = api.clGetDeviceAndHostTimer;
+  return ask && ask(device, &ns, &host) == CL_SUCCESS;
+}
+
 }  // namespace
 
 int64_t device_clock::now(const driver_api& api, cl_device_id device,
                           const std::function<event_ref()>& mark) {
-  cl_ulong ns = 0, host = 0;
-  if (api.clGetDeviceAndHostTimer &&
-      api.clGetDeviceAndHostTimer(device, &ns, &host) == CL_SUCCESS) {
-    return int64_t(ns);
+  cl_ulong ns = 0;
+  int source = source_.load(std::memory_order_acquire);
+  if (source == unknown) {
+    // Held while the first call waits for its mark: the queue is idle, so that takes microseconds.
+    const std::lock_guard lock(mutex_);
+    source = source_.load(std::memory_order_relaxed);
+    if (source == unknown) {
+      source = ask_driver(api, device, ns) ? of_driver : find_host_clock(mark);
+      source_.store(source, std::memory_order_release);
+    }
   }
-  // Held while the first call waits for its mark: the queue is idle, so that takes microseconds.
-  const std::lock_guard lock(mutex_);
-  if (!host_clock_) host_clock_ = find_host_clock(mark);
-  return read(*host_clock_);
+  if (source != of_driver) return read(source);
+  if (!ask_driver(api, device, ns)) ns = last_.load(std::memory_order_relaxed);
+  last_.store(ns, std::memory_order_relaxed);
+  return int64_t(ns);
 }
 
 }  // namespace outback::opencl

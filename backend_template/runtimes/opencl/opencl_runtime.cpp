@@ -79,7 +79,24 @@ outback_stream opencl_runtime::native_wrap_stream(int32_t index, void* handle) {
 
 void opencl_runtime::callback_enqueue(int32_t index, outback_callback callback, void* data,
                                       outback_stream handle) {
-  queue_of(at(index), handle).enqueue_host_work([=] { callback(data); });
+  device& d = at(index);
+  command_queue& q = queue_of(d, handle);
+  const record_place place = q.place_of({.kind = OUTBACK_RECORD_CALLBACK});
+  if (place.recording == 0) return q.enqueue_host_work([=] { callback(data); });
+  q.enqueue_host_work([=, &d] {
+    // On the clock of the other records. It is known, since the recording has begun.
+    const int64_t begin = d.now();
+    callback(data);
+    place.log->add(place.recording, {.kind = OUTBACK_RECORD_CALLBACK,
+                                     .flags = 0,
+                                     .stream = place.stream,
+                                     .begin = begin,
+                                     .end = d.now(),
+                                     .bytes = 0,
+                                     .correlation = place.correlation,
+                                     .name = nullptr,
+                                     .reserved = 0});
+  });
 }
 
 }  // namespace outback::opencl

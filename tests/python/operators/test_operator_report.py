@@ -29,7 +29,7 @@ acme = torch.acme
 IN_PLACE = acme._outback._native.kernels_of(0) == "cpu"
 SERVED = "in place" if IN_PLACE else "over copies"
 # These projects have kernels of their own (src/kernels.cpp), the tests' others none.
-WITH_KERNELS = ("python", "python_cuda", "python_level_zero")
+WITH_KERNELS = ("python", "python_cuda", "python_level_zero", "python_opencl")
 OF_ZERO = "vendor" if Path(torch_acme.__file__).parents[1].name in WITH_KERNELS else "own"
 
 

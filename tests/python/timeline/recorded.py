@@ -6,12 +6,14 @@ from pathlib import Path
 import torch_acme
 from torch.autograd import DeviceType
 
-# Whether the driver has records of its own. The host runtime has, whatever its memory is like.
-HAS_RECORDS = (
-    not Path(torch_acme.__file__)
-    .parents[1]
-    .name.startswith(("python_cuda", "python_level_zero", "python_null", "python_custom"))
+_PACKAGE = Path(torch_acme.__file__).parents[1].name  # in the build tree, by the runtime
+
+# Whether the runtime has records of the device's work, and ranges for the driver's tools. The host
+# runtime has both, whatever its memory is like.
+HAS_RECORDS = not _PACKAGE.startswith(
+    ("python_cuda", "python_level_zero", "python_null", "python_custom")
 )
+HAS_RANGES = HAS_RECORDS and not _PACKAGE.startswith("python_opencl")
 
 
 @dataclass

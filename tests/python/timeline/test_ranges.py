@@ -2,13 +2,13 @@
 
 import pytest
 
-from .recorded import HAS_RECORDS
+from .recorded import HAS_RANGES
 from .test_endings import run_profiled  # noqa: F401  (a fixture)
 
 pytestmark = [pytest.mark.turns_on_groups, pytest.mark.turns_on_driver]
 
 # Of the runtimes of the tree, the host's has them whatever the build found.
-needs_ranges = pytest.mark.skipif(not HAS_RECORDS, reason="needs a runtime with the group ranges")
+needs_ranges = pytest.mark.skipif(not HAS_RANGES, reason="needs a runtime with the group ranges")
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from ..architecture import page as architecture_page
 from ..environment import DEFAULT_TORCH, Environment, provide_cuda, provide_intel_opencl
 from ..paths import ROOT
 from ..python_runs import RUNS, Run
-from ..stand_ins import STAND_INS, StandIn, require
+from ..stand_ins import STAND_INS, StandIn
 from . import conformance, ctest, samples, sanitizers
 from .limits import WORKERS
 from .pytest_run import run_pytest
@@ -104,7 +104,7 @@ def _samples_on(driver: StandIn) -> Part:
     """At the level of the host runtime with memory apart."""
 
     def run(work: Work) -> str:
-        require(work.folder, driver.package, driver.name)
+        driver.require(work.folder)
         variables = driver.variables(work.folder)
         return samples.run(work.environment, "fallback", variables, driver.name)
 
@@ -132,7 +132,7 @@ def _on_cuda(suite: Suite) -> Part:
     """With the Python that OUTBACK_CUDA_PYTHON names, or one that is made for it."""
 
     def run(work: Work) -> str:
-        require(work.folder, STAND_INS[0].package, STAND_INS[0].name)
+        STAND_INS[0].require(work.folder)
         named = os.environ.get("OUTBACK_CUDA_PYTHON")
         python = named or provide_cuda(work.environment.torch.partition("+")[0])
         variables = {**suite.variables(work.folder), "OUTBACK_CUDA_PYTHON": os.fspath(python)}

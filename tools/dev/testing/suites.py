@@ -42,6 +42,7 @@ _TARGETS = {
     "python_null": ("torch_acme_null",),
     "python_cuda": _DRIVERS,
     "python_level_zero": _DRIVERS,
+    "python_opencl": ("driver_backends",),
 }
 
 
