@@ -1,5 +1,6 @@
 // Kernels of the OpenCL runtime: their facts, the checks of a launch, and the launch.
 #include <cstring>
+#include <utility>
 
 #include "backend_template/runtimes/kept_name.hpp"
 #include "backend_template/runtimes/opencl/module.hpp"
@@ -9,6 +10,8 @@
 namespace outback::opencl {
 namespace {
 
+using sort = spirv_parameter::sort;
+
 template <class T>
 T group_fact(const device& d, cl_kernel kernel, cl_kernel_work_group_info name) {
   T value = {};
@@ -17,25 +20,39 @@ T group_fact(const device& d, cl_kernel kernel, cl_kernel_work_group_info name) 
   return value;
 }
 
+// Asks the driver, which knows it of text that it has compiled. Empty if it does not tell.
+std::vector<spirv_parameter> told_parameters(const driver_api& api, cl_kernel kernel,
+                                             cl_uint count) {
+  std::vector<spirv_parameter> all;
+  for (cl_uint i = 0; i < count; ++i) {
+    cl_kernel_arg_address_qualifier space = 0;
+    const cl_int result = api.clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER,
+                                                 sizeof(space), &space, nullptr);
+    if (result != CL_SUCCESS) return {};
+    all.push_back({.is = space == CL_KERNEL_ARG_ADDRESS_PRIVATE ? sort::value
+                         : space == CL_KERNEL_ARG_ADDRESS_LOCAL ? sort::local
+                                                                : sort::memory,
+                   .size = 0});
+  }
+  return all;
+}
+
 }  // namespace
 
-kernel::kernel(device& of, cl_kernel handle, const std::string& name)
-    : device_(of), handle_(handle), name_(kept_name(name)) {
+kernel::kernel(device& of, cl_kernel handle, const std::string& name,
+               std::vector<spirv_parameter> parameters)
+    : device_(of), handle_(handle), name_(kept_name(name)), parameters_(std::move(parameters)) {
   try {
     const driver_api& api = of.of().api();
     of.pointers().allow_indirect(handle);
-    parameters_ = fact<cl_uint>(api.clGetKernelInfo, handle, CL_KERNEL_NUM_ARGS);
-    for (cl_uint i = 0; i < parameters_; ++i) {
-      cl_kernel_arg_address_qualifier space = 0;
-      const cl_int result = api.clGetKernelArgInfo(handle, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER,
-                                                   sizeof(space), &space, nullptr);
-      address_spaces_.push_back(result == CL_SUCCESS ? space : 0);
+    parameter_count_ = fact<cl_uint>(api.clGetKernelInfo, handle, CL_KERNEL_NUM_ARGS);
+    if (parameters_.size() != parameter_count_) {
+      parameters_ = told_parameters(api, handle, parameter_count_);
     }
-    const bool last_is_local =
-        parameters_ != 0 && address_space(parameters_ - 1) == CL_KERNEL_ARG_ADDRESS_LOCAL;
-    info_.argument_count = int32_t(parameters_) - (last_is_local ? 1 : 0);
-    // Without the kinds of parameters nobody knows whether the last one is a launch's to give.
-    if (parameters_ != 0 && address_space(parameters_ - 1) == 0) info_.argument_count = -1;
+    const bool is_known = parameters_.size() == parameter_count_;
+    const bool last_is_local = !parameters_.empty() && parameters_.back().is == sort::local;
+    // Otherwise nobody knows whether the last one is the launch's to give.
+    info_.argument_count = is_known ? int32_t(parameter_count_) - (last_is_local ? 1 : 0) : -1;
     info_.max_items = uint32_t(group_fact<std::size_t>(of, handle, CL_KERNEL_WORK_GROUP_SIZE));
     info_.local_size = group_fact<cl_ulong>(of, handle, CL_KERNEL_LOCAL_MEM_SIZE);
     info_.private_size = group_fact<cl_ulong>(of, handle, CL_KERNEL_PRIVATE_MEM_SIZE);
@@ -53,36 +70,39 @@ kernel::~kernel() {
 }
 
 void kernel::check_arguments(const outback_launch& launch) const {
-  const uint32_t needed = parameters_ - (launch.local_size != 0 ? 1 : 0);
-  if (launch.local_size != 0 && parameters_ == 0) {
-    throw invalid_argument(who() +
-                           " has no parameters, and with local_size the last one has to be "
-                           "a pointer to local memory");
+  const uint64_t given = uint64_t{launch.argument_count} + (launch.local_size != 0 ? 1 : 0);
+  if (given != parameter_count_) {
+    throw invalid_argument(who() + " has " + std::to_string(parameter_count_) +
+                           " parameters, and the launch gives " +
+                           std::to_string(launch.argument_count) + " arguments" +
+                           (launch.local_size != 0 ? " and local memory" : ""));
   }
-  if (launch.argument_count != needed) {
-    throw invalid_argument(who() + " has " + std::to_string(parameters_) + " parameters" +
-                           (launch.local_size != 0 ? ", the last one for local memory" : "") +
-                           ", and the launch gives " + std::to_string(launch.argument_count) +
-                           " arguments");
+  for (uint32_t i = 0; i < parameters_.size(); ++i) check_parameter(i, launch);
+}
+
+void kernel::check_parameter(uint32_t number, const outback_launch& launch) const {
+  const spirv_parameter& parameter = parameters_[number];
+  const auto refuse = [&](const std::string& why) {
+    throw invalid_argument("argument " + std::to_string(number) + " of " + who() + why);
+  };
+  const bool gets_local = number == launch.argument_count;
+  if ((parameter.is == sort::local) != gets_local) {
+    refuse(gets_local ? " is no pointer to local memory, which local_size is for"
+                      : " is a pointer to local memory: expected as the last one, by local_size");
   }
-  for (cl_uint i = 0; i < parameters_; ++i) {
-    const cl_uint space = address_space(i);
-    if (space == 0) continue;
-    const bool is_local = space == CL_KERNEL_ARG_ADDRESS_LOCAL;
-    if (is_local != (i == needed)) {
-      throw invalid_argument("parameter " + std::to_string(i) + " of " + who() +
-                             (is_local
-                                  ? " is a pointer to local memory: expected as the last "
-                                    "parameter, with local_size"
-                                  : " is no pointer to local memory, which local_size is for"));
-    }
-    // The driver would take the number for a cl_mem, and crash.
-    const bool is_pointer = space != CL_KERNEL_ARG_ADDRESS_PRIVATE;
-    if (!is_local && is_pointer != (launch.arguments[i].is_memory != 0)) {
-      throw invalid_argument("argument " + std::to_string(i) + " of " + who() +
-                             (is_pointer ? " is a pointer to memory: expected is_memory"
-                                         : " is no pointer: expected is_memory 0"));
-    }
+  if (gets_local) return;
+  const outback_argument& argument = launch.arguments[number];
+  if (parameter.is == sort::other) refuse(" is an image or a sampler, which no launch can give");
+  // The driver would take the number for a cl_mem, and crash.
+  if (parameter.is == sort::memory && argument.is_memory == 0) {
+    refuse(" is a pointer to memory: expected is_memory");
+  }
+  if (parameter.is == sort::value && argument.is_memory != 0) {
+    refuse(" is no pointer: expected is_memory 0");
+  }
+  if (parameter.is == sort::value && parameter.size != 0 && parameter.size != argument.size) {
+    refuse(" has " + std::to_string(parameter.size) + " bytes, and the launch gives " +
+           std::to_string(argument.size));
   }
 }
 

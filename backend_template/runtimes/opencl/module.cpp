@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "backend_template/runtimes/opencl/result.hpp"
-#include "backend_template/runtimes/spirv_kernels.hpp"
 #include "outback/runtime_error.hpp"
 
 namespace outback::opencl {
@@ -15,7 +14,6 @@ constexpr const char* build_options = "-cl-kernel-arg-info";
 cl_program made_of(device& of, outback_format format, const void* bytes, std::size_t size) {
   const driver_api& api = of.of().api();
   if (format == OUTBACK_FORMAT_SPIRV) {
-    spirv_kernels(bytes, size);  // drivers trust the bytes, and Intel's crashes on a module that was cut off
     return make(api.clCreateProgramWithIL, of.context(), bytes, size);
   }
   const char* text = static_cast<const char*>(bytes);
@@ -36,6 +34,8 @@ module::module(device& of, outback_format format, const void* bytes,
     throw unsupported("the driver takes modules in the formats " + list + ", not " +
                       std::to_string(format) + " (outback_format in outback/runtime.h)");
   }
+  // Before the driver sees the bytes: Intel's crashes on a module that was cut off.
+  if (format == OUTBACK_FORMAT_SPIRV) listed_ = spirv_kernels(bytes, size);
   try {
     program_ = made_of(of, format, bytes, size);
     build();
@@ -76,7 +76,11 @@ kernel& module::find(const std::string& name) {
                            text_fact(api.clGetProgramInfo, CL_PROGRAM_KERNEL_NAMES, program_));
   }
   check(result, api.clCreateKernel.name);
-  auto added = std::make_unique<kernel>(device_, made, name);
+  const auto told = std::find_if(listed_.begin(), listed_.end(),
+                                 [&](const spirv_kernel& each) { return each.name == name; });
+  auto added = std::make_unique<kernel>(
+      device_, made, name,
+      told != listed_.end() ? told->parameters : std::vector<spirv_parameter>());
   return *kernels_.emplace(name, std::move(added)).first->second;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend_template/runtimes/opencl/device.hpp"
+#include "backend_template/runtimes/spirv_kernels.hpp"
 #include "outback/runtime.h"
 
 namespace outback::opencl {
@@ -16,8 +17,9 @@ namespace outback::opencl {
 /// A kernel of a module. May be used from any thread. Functions throw like `check` (result.hpp).
 class kernel {
  public:
-  /// Takes over `handle`.
-  kernel(device& of, cl_kernel handle, const std::string& name);
+  /// Takes over `handle`. `parameters` is empty if only the driver can tell.
+  kernel(device& of, cl_kernel handle, const std::string& name,
+         std::vector<spirv_parameter> parameters);
   ~kernel();
   kernel(const kernel&) = delete;
   kernel& operator=(const kernel&) = delete;
@@ -34,17 +36,14 @@ class kernel {
   void check_group(const outback_launch& launch) const;
   // The caller holds mutex_.
   void set_arguments(const outback_launch& launch);
-  // Of a parameter, CL_KERNEL_ARG_ADDRESS_*; 0 if the driver does not tell.
-  cl_uint address_space(std::size_t parameter) const {
-    return parameter < address_spaces_.size() ? address_spaces_[parameter] : 0;
-  }
+  void check_parameter(uint32_t number, const outback_launch& launch) const;
   std::string who() const { return std::string("the kernel ") + name_; }
 
   device& device_;
   const cl_kernel handle_;
   const char* const name_;  // lives until the process ends
-  cl_uint parameters_ = 0;
-  std::vector<cl_uint> address_spaces_;  // of all parameters
+  cl_uint parameter_count_ = 0;
+  std::vector<spirv_parameter> parameters_;  // empty if nobody tells
   outback_kernel_info info_ = {};
   uint64_t local_limit_ = 0;  // bytes of local memory that a launch may ask for
   // Arguments are a part of the driver's kernel, so setting them and launching belong together.
@@ -70,6 +69,7 @@ class module {
   void build();
 
   device& device_;
+  std::vector<spirv_kernel> listed_;  // empty if the module is text
   cl_program program_ = nullptr;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<kernel>> kernels_;

@@ -88,7 +88,7 @@ TEST_F(CLKernelTest, LocalMemoryIsTheLastParameter) {
   EXPECT_EQ(launch(k, {plain}, 64), OUTBACK_OK) << last_error();
   EXPECT_EQ(launch(k, {plain}), OUTBACK_INVALID_ARGUMENT);
   EXPECT_EQ(launch(k, {plain, plain}), OUTBACK_INVALID_ARGUMENT);
-  EXPECT_THAT(last_error(), HasSubstr("expected as the last parameter, with local_size"));
+  EXPECT_THAT(last_error(), HasSubstr("expected as the last one, by local_size"));
 }
 
 TEST_F(CLKernelTest, AnArgumentOfAWrongSizeIsNamed) {

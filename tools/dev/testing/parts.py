@@ -153,6 +153,20 @@ def _level_zero_executed(work: Work) -> str:
     )
 
 
+def _opencl_on_intel(work: Work) -> str:
+    """With unified shared memory and SPIR-V, which Debian's PoCL has not; and with PoCL's devices
+    beside Intel's, which are another driver's."""
+    STAND_INS[2].require(work.folder)
+    options = provide_intel_opencl()
+    both = work.folder / "tests/opencl_vendors_both"
+    both.mkdir(exist_ok=True)
+    for vendors in (Path(options["OCL_ICD_VENDORS"]), work.folder / "tests/opencl_vendors"):
+        for file in vendors.glob("*.icd"):
+            shutil.copy(file, both)
+    options = {**options, "OCL_ICD_VENDORS": os.fspath(both)}
+    return ctest.run(work.folder, "OpenCL, Intel's", "-R", r"^cl_suite\.summary$", options=options)
+
+
 def _without_unity(work: Work) -> str:
     build.build(work.environment, "no-unity")
     return "compiles"
@@ -258,6 +272,11 @@ PARTS = (
         "level-zero-executed",
         "Level Zero's kernels, whose SPIR-V Intel's OpenCL driver for CPUs runs",
         _level_zero_executed,
+    ),
+    _long(
+        "opencl-on-intel",
+        "the runtime suite on OpenCL, by Intel's driver for CPUs",
+        _opencl_on_intel,
     ),
     _long(BESIDE.name, BESIDE.title, _on(BESIDE, BESIDE.name)),
     _long(
