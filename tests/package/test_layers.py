@@ -78,6 +78,9 @@ ROOMS_OF_CORE = {
     "operators": set(),
     "timeline": {"captures", "twin", "devices", "runtime"},
     "streams": {"operators", "timeline", "races", "captures", "twin", "devices", "runtime"},
+    "kernels": {
+        *("streams", "operators", "timeline", "races", "captures", "twin", "devices", "runtime"),
+    },
     "memory": {
         *("streams", "operators", "timeline", "races", "captures", "twin", "devices", "runtime"),
     },
