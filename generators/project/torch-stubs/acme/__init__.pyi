@@ -34,6 +34,7 @@ __all__ = [
     "HalfTensor",
     "IntStorage",
     "IntTensor",
+    "Kernel",
     "LongStorage",
     "LongTensor",
     "MemPool",
@@ -52,6 +53,7 @@ __all__ = [
     "can_device_access_peer",
     "change_current_allocator",
     "clock_rate",
+    "compile_kernel",
     "current_device",
     "current_stream",
     "default_generators",
@@ -245,6 +247,17 @@ class HalfTensor(torch.Tensor): ...
 class IntStorage(torch.storage._LegacyStorage): ...
 
 class IntTensor(torch.Tensor): ...
+
+class Kernel:
+    """A kernel on one device, made by `compile_kernel`. It keeps its code loaded."""
+    @property
+    def name(self) -> int: ...
+    @property
+    def device(self) -> int: ...
+    @property
+    def argument_count(self) -> int: ...
+    @property
+    def max_items(self) -> int: ...
 
 class LongStorage(torch.storage._LegacyStorage): ...
 
@@ -470,6 +483,19 @@ def change_current_allocator(allocator: typing.Any) -> typing.NoReturn:
 
 def clock_rate(device: _Device = ...) -> int:
     """The device's clock in megahertz."""
+
+def compile_kernel(
+    source: typing.Any,
+    name: str,
+    *: typing.Any,
+    language: typing.Any = ...,
+    device: _Device = ...,
+) -> Kernel:
+    """Compiles `source`, a text or bytes in a language of the device's driver, and returns its
+    kernel `name`. `language` is one of host, spirv, ptx, cubin, hsaco and opencl_c, or the number
+    of a vendor's own format; by default the device's first one for text, or for bytes. An error has
+    the compiler's words.
+    """
 
 def current_device() -> int:
     """The index of this thread's device."""
