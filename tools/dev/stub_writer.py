@@ -24,6 +24,10 @@ _ARGUMENTS = {
     "data_ptr": "int",
     "debug_mode": "int | str",
     "dtype": "torch.dtype | None",
+    "source": "str | bytes",
+    "language": "str | int | None",
+    "groups": "int | collections.abc.Sequence[int]",
+    "items": "int | collections.abc.Sequence[int]",
     "cuda_graph": "ACMEGraph",
     "sample_args": "tuple[typing.Any, ...]",
     "generator": "torch.Generator",
@@ -49,6 +53,9 @@ _RESULTS = {
     "priority_range": "tuple[int, int]",
 }
 _ATTRIBUTES = {
+    "Kernel.argument_count": "int | None",
+    "Kernel.device": "torch.device",
+    "Kernel.name": "str",
     "MemPool.id": "tuple[int, int]",
     "StreamContext.stream": "torch.Stream | None",
     "_DeviceProperties.uuid": "uuid.UUID | None",
@@ -233,7 +240,7 @@ def _argument(text: str) -> str:
     name, _, kind = text.partition(":")
     kind, equals, _ = kind.partition("=")
     kind = kind.strip()
-    if name == "self":
+    if name in ("self", "*"):
         return name
     if name.startswith("*"):
         return f"{name}: {_type(kind) if kind else 'typing.Any'}"
@@ -267,7 +274,7 @@ def _class(name: str, cls: type) -> str:
         lines.append(f"    @property\n    def {member}(self) -> {annotation}: ...\n")
     lines += _constructor(cls)
     for member, value in _members(cls).items():
-        if member in ("__enter__", "__exit__") or not member.startswith("_"):
+        if member in ("__call__", "__enter__", "__exit__") or not member.startswith("_"):
             lines += _class_member(name, cls, member, value)
     return head + "\n" + "".join(lines) if lines else head + " ...\n"
 

@@ -250,12 +250,27 @@ class IntTensor(torch.Tensor): ...
 
 class Kernel:
     """A kernel on one device, made by `compile_kernel`. It keeps its code loaded."""
+    def __call__(
+        self,
+        groups: int | collections.abc.Sequence[int],
+        items: int | collections.abc.Sequence[int],
+        arguments: collections.abc.Sequence,
+        local_memory: int = ...,
+        stream: torch.Stream | None = ...,
+    ) -> None:
+        """Enqueues the kernel on `stream`, or on this thread's current stream, and returns.
+        `groups` and `items` are the number of groups, and of items in each group, in one to three
+        dimensions. `arguments` are tensors, which become pointers to their first element, and
+        numbers: an int has 32 bits, a float has 32 bits, and a number of ctypes, of NumPy or a CPU
+        tensor without dimensions has its own type. `local_memory` is in bytes for each group.
+        Tensors must not be freed for other streams before the work is done: see record_stream.
+        """
     @property
-    def name(self) -> int: ...
+    def name(self) -> str: ...
     @property
-    def device(self) -> int: ...
+    def device(self) -> torch.device: ...
     @property
-    def argument_count(self) -> int: ...
+    def argument_count(self) -> int | None: ...
     @property
     def max_items(self) -> int: ...
 
@@ -485,10 +500,10 @@ def clock_rate(device: _Device = ...) -> int:
     """The device's clock in megahertz."""
 
 def compile_kernel(
-    source: typing.Any,
+    source: str | bytes,
     name: str,
-    *: typing.Any,
-    language: typing.Any = ...,
+    *,
+    language: str | int | None = ...,
     device: _Device = ...,
 ) -> Kernel:
     """Compiles `source`, a text or bytes in a language of the device's driver, and returns its
