@@ -202,6 +202,12 @@ void command_queue::record() {
   look(all_of_them);
 }
 
+bool command_queue::is_at_work() {
+  const std::lock_guard lock(mutex_);
+  look(all_of_them);
+  return !pending_.empty() && pending_.front().note.kind != 0;
+}
+
 void command_queue::sync() {
   if (const event_ref everything = last()) everything.wait();
   const std::lock_guard lock(mutex_);

@@ -91,6 +91,9 @@ class command_queue {
   void sync();
   /// Records the work that is done.
   void record();
+  /// Returns whether the driver may be at work for the queue: false also if the queue waits for an
+  /// event.
+  bool is_at_work();
 
  private:
   struct pending {

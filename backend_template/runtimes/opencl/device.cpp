@@ -158,6 +158,11 @@ void device::sync() {
   for (const auto& work : all_queues()) work->sync();
 }
 
+bool device::is_at_work() {
+  const auto all = all_queues();
+  return std::any_of(all.begin(), all.end(), [](const auto& work) { return work->is_at_work(); });
+}
+
 void device::record() {
   for (const auto& work : all_queues()) work->record();
 }

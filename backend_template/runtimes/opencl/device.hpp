@@ -86,6 +86,9 @@ class device {
   /// Waits until all enqueued work is done, on destroyed streams too.
   void sync();
 
+  /// Returns whether the driver may be at work for one of the device's queues.
+  bool is_at_work();
+
   /// The records of the device's work. `record` makes those of work that is done available.
   activity_log& log() noexcept { return log_; }
   void record();

@@ -25,7 +25,9 @@ outback_formats opencl_runtime::kernel_formats(int32_t index) {
 
 outback_module opencl_runtime::module_load(int32_t index, outback_format format, const void* bytes,
                                            std::size_t size) {
-  return reinterpret_cast<outback_module>(new module(at(index), format, bytes, size));
+  auto* const made = new module(at(index), format, bytes, size);
+  await_rest_at_exit();
+  return reinterpret_cast<outback_module>(made);
 }
 
 void opencl_runtime::module_unload(int32_t index, outback_module handle) {

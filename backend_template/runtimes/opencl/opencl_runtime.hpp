@@ -33,6 +33,8 @@
 //              those of other code keep their order, because the queue does.
 //   Fork       In a child that was forked after OpenCL was opened, only device_count and
 //              host_memory.info work.
+//   Exit       A process that ends waits for the devices to come to rest, for 5 seconds at most.
+//              Callbacks that have not begun do not run.
 //   Lost       OpenCL has no result that says that a device is gone, so no device is ever lost.
 #pragma once
 

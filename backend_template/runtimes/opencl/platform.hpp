@@ -12,6 +12,10 @@
 
 namespace outback::opencl {
 
+/// Lets the process end only when the devices have come to rest, for 5 seconds at most. Call it
+/// again after the driver has compiled: what it has made then, it takes down before what was there.
+void await_rest_at_exit();
+
 /// The runtime makes one platform when a slot first needs it and never destroys it, because the
 /// drivers' threads outlive main(). After the constructor, members may be used from any thread.
 class platform {

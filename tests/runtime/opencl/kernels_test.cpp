@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
+#include <vector>
 
 #include "tests/runtime/opencl/own_process.hpp"
 
@@ -20,11 +21,20 @@ class CLKernelTest : public testing::Test {
  protected:
   static void SetUpTestSuite() { set_environment(); }
 
+  void TearDown() override {
+    for (const outback_module each : loaded_) {
+      must(table().kernels->module_unload(table().self, 0, each));
+    }
+  }
+
+  outback_module module(const std::string& text) {
+    outback_module made = nullptr;
+    must(load(text, &made));
+    return loaded_.emplace_back(made);
+  }
   outback_kernel kernel(const std::string& text, const char* name) {
-    outback_module module = nullptr;
-    must(load(text, &module));
     outback_kernel found = nullptr;
-    must(table().kernels->kernel(table().self, 0, module, name, &found));
+    must(table().kernels->kernel(table().self, 0, module(text), name, &found));
     return found;
   }
 
@@ -38,6 +48,9 @@ class CLKernelTest : public testing::Test {
     how.local_size = local_size;
     return table().kernels->launch(table().self, 0, kernel, &how, nullptr);
   }
+
+ private:
+  std::vector<outback_module> loaded_;
 };
 
 TEST_F(CLKernelTest, TheBuildLogComesFirst) {
@@ -54,10 +67,9 @@ TEST_F(CLKernelTest, AModuleWithoutKernelsIsRefused) {
 }
 
 TEST_F(CLKernelTest, AMissingKernelNamesThoseThatThereAre) {
-  outback_module module = nullptr;
-  must(load("__kernel void one() {} __kernel void two() {}", &module));
+  const outback_module two = module("__kernel void one() {} __kernel void two() {}");
   outback_kernel none = nullptr;
-  EXPECT_EQ(table().kernels->kernel(table().self, 0, module, "three", &none),
+  EXPECT_EQ(table().kernels->kernel(table().self, 0, two, "three", &none),
             OUTBACK_INVALID_ARGUMENT);
   EXPECT_THAT(last_error(), StartsWith("the module has no kernel \"three\"; it has "));
   EXPECT_THAT(last_error(), HasSubstr("two"));
