@@ -69,8 +69,8 @@ std::string launch_text(const void* address) {
   const bool whole = launch != nullptr && launch->struct_size >= sizeof(*launch) &&
                      (launch->argument_count == 0 || launch->arguments != nullptr);
   if (!whole) return address_text(launch);
-  std::string text = "[groups " + count_text(launch->groups) + " of items " +
-                     count_text(launch->items);
+  std::string text =
+      "[groups " + count_text(launch->groups) + " of items " + count_text(launch->items);
   if (launch->local_size != 0) text += ", local " + std::to_string(launch->local_size) + " bytes";
   constexpr uint32_t most_arguments = 32, most_bytes = 16;
   for (uint32_t i = 0; i < std::min(launch->argument_count, most_arguments); ++i) {
@@ -142,7 +142,8 @@ class values {
 // The names of the kernels that callers asked for. Thread-safe.
 class kernel_names {
  public:
-  void keep(int32_t device, outback_module, const char* name, const outback_kernel* kernel) noexcept {
+  void keep(int32_t device, outback_module, const char* name,
+            const outback_kernel* kernel) noexcept {
     try {
       const std::lock_guard lock(mutex_);
       names_[{device, *kernel}] = name;

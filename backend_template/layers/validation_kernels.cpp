@@ -22,8 +22,7 @@ void validation::receive_end(slots::module_unload, const giving& given) {
   if (given.handle) objects_.forget_lent(given.handle->number);
 }
 
-void validation::check_kernel_memory(int32_t device, const void* ptr,
-                                     const std::string& argument) {
+void validation::check_kernel_memory(int32_t device, const void* ptr, const std::string& argument) {
   if (ptr == nullptr || objects_.find(ptr, device)) return;
   const char* const slot = slots::kernel_launch::name;
   if (const auto freed = objects_.find_freed(ptr, device)) {

@@ -473,6 +473,7 @@ def test_a_killed_build_takes_its_compilers_along(root, tmp_path, kill):
     environment = {
         "PATH": f"{tmp_path / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin",
         "PYTHONPATH": os.fspath(ROOT / "generators/cli"),
+        "OUTBACK_CACHE_DIR": os.fspath(root),
         "PIDS": os.fspath(pids),
     }
     process = subprocess.Popen(

@@ -45,8 +45,8 @@ typedef struct outback_host_kernel {
   // How many items a group may have at most; 0 if the kernel sets no limit.
   uint32_t max_items;
   uint32_t reserved;
-  // Runs groups. Called from any thread, by several threads at once for different groups. Returns 0,
-  // or any other number if the kernel faulted: the number is then in the message of the failure.
+  // Runs groups. Called from any thread, by several threads at once for different groups. Returns
+  // 0, or any other number if the kernel faulted: the number is then in the message of the failure.
   int32_t (*run)(const outback_host_groups* groups);
 } outback_host_kernel;
 

@@ -155,20 +155,20 @@
   X(ranges, pop, range_pop, void, ())                                   \
   X(ranges, mark, range_mark, void, (const char* name), needed("name"))
 
-#define OUTBACK_SLOTS_OF_kernels(X)                                                              \
-  X(kernels, formats, kernel_formats, outback_formats, (int32_t device), device,                 \
-    output("formats"))                                                                           \
-  X(kernels, module_load, module_load, outback_module,                                           \
-    (int32_t device, outback_format format, const void* bytes, std::size_t size), device,        \
-    value("format"), needed("bytes"), value("size"), makes("module"))                            \
-  X(kernels, module_unload, module_unload, void, (int32_t device, outback_module module),        \
-    device, ends("module"))                                                                      \
-  X(kernels, kernel, kernel_of, outback_kernel,                                                  \
-    (int32_t device, outback_module module, const char* name), device, handle("module"),         \
-    needed("name"), lends("kernel"))                                                             \
-  X(kernels, info, kernel_info, outback_kernel_info, (int32_t device, outback_kernel kernel),    \
-    device, handle("kernel"), output("info"))                                                    \
-  X(kernels, launch, kernel_launch, void,                                                        \
+#define OUTBACK_SLOTS_OF_kernels(X)                                                               \
+  X(kernels, formats, kernel_formats, outback_formats, (int32_t device), device,                  \
+    output("formats"))                                                                            \
+  X(kernels, module_load, module_load, outback_module,                                            \
+    (int32_t device, outback_format format, const void* bytes, std::size_t size), device,         \
+    value("format"), needed("bytes"), value("size"), makes("module"))                             \
+  X(kernels, module_unload, module_unload, void, (int32_t device, outback_module module), device, \
+    ends("module"))                                                                               \
+  X(kernels, kernel, kernel_of, outback_kernel,                                                   \
+    (int32_t device, outback_module module, const char* name), device, handle("module"),          \
+    needed("name"), lends("kernel"))                                                              \
+  X(kernels, info, kernel_info, outback_kernel_info, (int32_t device, outback_kernel kernel),     \
+    device, handle("kernel"), output("info"))                                                     \
+  X(kernels, launch, kernel_launch, void,                                                         \
     (int32_t device, outback_kernel kernel, const outback_launch& launch, outback_stream stream), \
     device, handle("kernel"), needed("launch"), or_null("stream"))
 

@@ -105,9 +105,9 @@ inline void check_kernel_argument(const outback_argument& argument, uint32_t num
   const bool fits = argument.is_memory == 0 ? argument.size != 0 : argument.size == sizeof(void*);
   if (fits) return;
   refuse_argument((name + "size").c_str(), argument.size,
-                  argument.is_memory == 0 ? "at least 1"
-                                          : "the size of a pointer, " +
-                                                std::to_string(sizeof(void*)));
+                  argument.is_memory == 0
+                      ? "at least 1"
+                      : "the size of a pointer, " + std::to_string(sizeof(void*)));
 }
 inline void check_rule(slots::kernel_launch, int32_t, outback_kernel, const outback_launch* launch,
                        outback_stream) {

@@ -124,13 +124,14 @@ consteval bool suits(role is) {
 
 /// Whether an argument of type `Arg` is a pointer to a struct that the caller fills.
 template <class Arg>
-inline constexpr bool is_given_struct = std::is_same_v<Arg, const outback_ipc_handle*> ||
-                                        std::is_same_v<Arg, const outback_launch*>;
+inline constexpr bool is_given_struct =
+    std::is_same_v<Arg, const outback_ipc_handle*> || std::is_same_v<Arg, const outback_launch*>;
 
 /// The member's parameter for an argument of type `Arg`: a pointer to a struct becomes a reference.
 template <class Arg>
-using parameter_for = std::conditional_t<
-    is_given_struct<Arg>, std::add_lvalue_reference_t<std::remove_pointer_t<Arg>>, Arg>;
+using parameter_for =
+    std::conditional_t<is_given_struct<Arg>,
+                       std::add_lvalue_reference_t<std::remove_pointer_t<Arg>>, Arg>;
 
 /// Whether the member's parameters match the slot's inputs (all arguments but the outputs), and
 /// each role suits its argument.
