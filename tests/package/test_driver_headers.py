@@ -1,4 +1,5 @@
-"""The runtimes of CUDA, Level Zero and OpenCL need headers: without them they are left out, or asked for."""
+"""The runtimes of CUDA, Level Zero and OpenCL need headers: without them they are left out, or
+asked for."""
 
 import subprocess
 

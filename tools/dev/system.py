@@ -56,8 +56,8 @@ _LEVEL_ZERO = (
     Need("libze1", lambda: ctypes.util.find_library("ze_loader") is not None, optional=True),
     Need("spirv-tools", _program("spirv-val"), optional=True),
 )
-# Without the headers there is no OpenCL runtime, and without PoCL, which brings the loader, no test of
-# it.
+# Without the headers there is no OpenCL runtime, and without PoCL, which brings the loader, no test
+# of it.
 _OPENCL = (
     Need("opencl-c-headers", header("CL/cl_ext.h"), optional=True),
     Need("pocl-opencl-icd", lambda: ctypes.util.find_library("pocl") is not None, optional=True),

@@ -26,7 +26,9 @@ def compiled(name: str, **how):
 def test_a_runtime_without_the_group_says_so():
     if HAS_KERNELS:
         pytest.skip("needs a runtime without the group kernels")
-    with pytest.raises(NotImplementedError, match="compile_kernel cannot be had: .* group kernels"):
+    with pytest.raises(
+        NotImplementedError, match=r"compile_kernel cannot be had: .* group kernels"
+    ):
         torch.acme.compile_kernel("source", "name")
 
 
@@ -44,8 +46,10 @@ def test_tensors_become_pointers_to_their_first_element():
 @needs_kernels
 @pytest.mark.parametrize(
     "five",
-    [5, True + 4, ctypes.c_int32(5), ctypes.c_uint32(5), np.int32(5), np.uint32(5)]
-    + [torch.tensor(5, dtype=torch.int32)],
+    [
+        *(5, ctypes.c_int32(5), ctypes.c_uint32(5), np.int32(5), np.uint32(5)),
+        torch.tensor(5, dtype=torch.int32),
+    ],
     ids=lambda value: type(value).__name__,
 )
 def test_numbers_have_their_own_width(five):
@@ -55,7 +59,7 @@ def test_numbers_have_their_own_width(five):
 
 
 class Numbers(ctypes.Structure):
-    _fields_ = [("a", ctypes.c_int32), ("b", ctypes.c_float), ("c", ctypes.c_uint64)]
+    _fields_ = (("a", ctypes.c_int32), ("b", ctypes.c_float), ("c", ctypes.c_uint64))
 
 
 @needs_kernels

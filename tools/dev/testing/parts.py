@@ -143,7 +143,7 @@ def _on_cuda(suite: Suite) -> Part:
 
 def _level_zero_executed(work: Work) -> str:
     """The suite in every configuration; otherwise the software driver does not run the SPIR-V."""
-    require(work.folder, STAND_INS[1].package, STAND_INS[1].name)
+    STAND_INS[1].require(work.folder)
     options = {"OUTBACK_ZE_EXECUTE": "opencl", **provide_intel_opencl()}
     return ctest.run(
         work.folder,
