@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/kernels/kernel_module.h"
@@ -131,6 +132,12 @@ class kernel_arguments {
                        i, std::string(c10::toString(tensor.scalar_type())), tensor.device().str(),
                        backend_name(), int(device_)));
     }
+    if (tensor.is_conj() || tensor.is_neg()) {
+      C10_THROW_ERROR(ValueError,
+                      core::format("arguments[{}] is a tensor whose memory has other values: call "
+                                   "resolve_conj() and resolve_neg() on it first",
+                                   i));
+    }
     void* const ptr = tensor.data_ptr();
     std::memcpy(&values_[i], &ptr, sizeof(ptr));
     add_bytes(&values_[i], sizeof(ptr), 1);
@@ -155,25 +162,37 @@ class kernel_arguments {
     add_bytes(&values_[i], sizeof(number), 0);
   }
   void add_buffer(std::size_t i, const py::object& value) {
-    auto buffer = py::reinterpret_borrow<py::buffer>(value).request();
-    const auto size = std::size_t(buffer.size * buffer.itemsize);
+    auto buffer = std::make_unique<held_buffer>(value);
+    const auto size = std::size_t(buffer->view.len);
     if (size == 0 || size > std::numeric_limits<uint32_t>::max()) {
-      C10_THROW_ERROR(ValueError, core::format("arguments[{}] has {} bytes", i, size));
+      C10_THROW_ERROR(ValueError, core::format("arguments[{}] has {} bytes: expected at least 1, "
+                                               "and fewer than 4 GiB",
+                                               i, size));
     }
-    add_bytes(buffer.ptr, size, 0);
+    add_bytes(buffer->view.buf, size, 0);
     buffers_.push_back(std::move(buffer));
   }
   void add_bytes(const void* value, std::size_t size, uint32_t is_memory) {
     arguments_.push_back({value, uint32_t(size), is_memory});
   }
 
+  // The bytes of a Python object, which must lie in one piece.
+  struct held_buffer {
+    explicit held_buffer(const py::object& of) {
+      if (PyObject_GetBuffer(of.ptr(), &view, PyBUF_SIMPLE) != 0) throw py::error_already_set();
+    }
+    ~held_buffer() { PyBuffer_Release(&view); }
+    held_buffer(const held_buffer&) = delete;
+    held_buffer& operator=(const held_buffer&) = delete;
+    Py_buffer view;
+  };
   struct alignas(16) value {  // a complex double is the largest number
     std::array<std::byte, 16> bytes;
   };
   const c10::DeviceIndex device_;
   c10::SmallVector<value, 16> values_;  // never grows: arguments_ points into it
   c10::SmallVector<outback_argument, 16> arguments_;
-  std::vector<py::buffer_info> buffers_;
+  std::vector<std::unique_ptr<held_buffer>> buffers_;
 };
 
 // 3, (3,) or (3, 4, 5).

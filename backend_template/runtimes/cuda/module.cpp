@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend_template/runtimes/cuda/device.hpp"
+#include "backend_template/runtimes/launch_check.hpp"
 
 namespace outback::cuda {
 namespace {
@@ -54,29 +55,8 @@ kernel::kernel(module& of, const std::string& name) : of(of), name(name) {
 }
 
 void kernel::check(const outback_launch& launch) const {
-  const std::string who = "the kernel " + name;
-  if (argument_sizes && launch.argument_count != argument_sizes->size()) {
-    throw invalid_argument(who + " has " + std::to_string(argument_sizes->size()) +
-                           " arguments, and the launch gives " +
-                           std::to_string(launch.argument_count));
-  }
-  for (uint32_t i = 0; argument_sizes && i < launch.argument_count; ++i) {
-    const std::size_t given = launch.arguments[i].size, expected = (*argument_sizes)[i];
-    if (given == expected) continue;
-    throw invalid_argument("argument " + std::to_string(i) + " of " + who + " has " +
-                           std::to_string(expected) + " bytes, and the launch gives " +
-                           std::to_string(given));
-  }
-  const uint64_t items = uint64_t(launch.items[0]) * launch.items[1] * launch.items[2];
-  if (items > uint64_t(max_items)) {
-    throw invalid_argument(who + " runs at most " + std::to_string(max_items) +
-                           " items a group, and the launch asks for " + std::to_string(items));
-  }
-  if (launch.local_size > most_local) {
-    throw invalid_argument("a group of " + who + " has at most " + std::to_string(most_local) +
-                           " bytes of local memory, and the launch asks for " +
-                           std::to_string(launch.local_size));
-  }
+  if (argument_sizes) check_argument_sizes(name, launch, *argument_sizes);
+  check_group(name, launch, uint64_t(max_items), most_local);
 }
 
 kernel& module::find(const std::string& name) {

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "backend_template/runtimes/host/device.hpp"
 #include "backend_template/runtimes/host/late_failure.hpp"
 #include "backend_template/runtimes/kept_name.hpp"
+#include "backend_template/runtimes/launch_check.hpp"
 #include "outback/runtime_error.hpp"
 
 namespace outback::host {
@@ -62,30 +64,9 @@ void kernel_work::run() const {
 }
 
 void kernel::check(const outback_launch& launch) const {
-  const std::string who = std::string("the kernel ") + name;
-  if (launch.argument_count != host->argument_count) {
-    throw invalid_argument(who + " has " + std::to_string(host->argument_count) +
-                           " arguments, and the launch gives " +
-                           std::to_string(launch.argument_count));
-  }
-  for (uint32_t i = 0; i < launch.argument_count; ++i) {
-    const uint32_t given = launch.arguments[i].size, expected = host->argument_sizes[i];
-    if (given == expected) continue;
-    throw invalid_argument("argument " + std::to_string(i) + " of " + who + " has " +
-                           std::to_string(expected) + " bytes, and the launch gives " +
-                           std::to_string(given));
-  }
-  const uint64_t items = uint64_t(launch.items[0]) * launch.items[1] * launch.items[2];
-  const uint32_t most = host->max_items != 0 ? host->max_items : max_group_size;
-  if (items > most) {
-    throw invalid_argument(who + " runs at most " + std::to_string(most) +
-                           " items a group, and the launch asks for " + std::to_string(items));
-  }
-  if (launch.local_size > max_local_size) {
-    throw invalid_argument("a group has at most " + std::to_string(max_local_size) +
-                           " bytes of local memory, and the launch asks for " +
-                           std::to_string(launch.local_size));
-  }
+  check_argument_sizes(name, launch, std::span(host->argument_sizes, host->argument_count));
+  check_group(name, launch, host->max_items != 0 ? host->max_items : max_group_size,
+              max_local_size);
 }
 
 module::module(int32_t device, const void* bytes, std::size_t size) :device_(device),

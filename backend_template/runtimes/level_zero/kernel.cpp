@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "backend_template/runtimes/launch_check.hpp"
 #include "backend_template/runtimes/level_zero/result.hpp"
 #include "outback/runtime_error.hpp"
 
@@ -106,19 +107,12 @@ void kernel::check_most(const char* what, const char* where, uint64_t count, uin
 
 void kernel::check_sizes(const outback_launch& given) const {
   const device_facts& limits = device_.facts();
-  uint64_t items = 1;
   for (std::size_t i = 0; i < dimensions.size(); ++i) {
     check_most("groups", dimensions[i], given.groups[i], limits.most_groups[i]);
     check_most("items a group", dimensions[i], given.items[i], limits.most_items[i]);
-    items *= given.items[i];
   }
-  check_most("items a group", "", items, info_.max_items);
-  const uint64_t left = limits.most_local - std::min<uint64_t>(info_.local_size, limits.most_local);
-  if (given.local_size > left) {
-    refuse("has at most " + std::to_string(limits.most_local) +
-           " bytes of local memory for a group, uses " + std::to_string(info_.local_size) +
-           " itself, and the launch asks for " + std::to_string(given.local_size));
-  }
+  check_group(declared_.name, given, info_.max_items,
+              limits.most_local - std::min<uint64_t>(info_.local_size, limits.most_local));
 }
 
 void kernel::set_argument(uint32_t number, std::size_t size, const void* value) const {

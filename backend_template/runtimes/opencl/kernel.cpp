@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "backend_template/runtimes/kept_name.hpp"
+#include "backend_template/runtimes/launch_check.hpp"
 #include "backend_template/runtimes/opencl/module.hpp"
 #include "backend_template/runtimes/opencl/result.hpp"
 #include "outback/runtime_error.hpp"
@@ -106,19 +107,6 @@ void kernel::check_parameter(uint32_t number, const outback_launch& launch) cons
   }
 }
 
-void kernel::check_group(const outback_launch& launch) const {
-  const uint64_t items = uint64_t(launch.items[0]) * launch.items[1] * launch.items[2];
-  if (items > info_.max_items) {
-    throw invalid_argument(who() + " runs at most " + std::to_string(info_.max_items) +
-                           " items a group, and the launch asks for " + std::to_string(items));
-  }
-  if (launch.local_size > local_limit_) {
-    throw invalid_argument("a group of " + who() + " gets at most " + std::to_string(local_limit_) +
-                           " bytes of local memory, and the launch asks for " +
-                           std::to_string(launch.local_size));
-  }
-}
-
 void kernel::set_arguments(const outback_launch& launch) {
   for (uint32_t i = 0; i < launch.argument_count; ++i) {
     const outback_argument& each = launch.arguments[i];
@@ -144,7 +132,7 @@ void kernel::set_arguments(const outback_launch& launch) {
 }
 
 void kernel::launch(command_queue& q, const outback_launch& launch) {
-  check_group(launch);
+  check_group(name_, launch, info_.max_items, local_limit_);
   check_arguments(launch);
   const uint32_t(&groups)[3] = launch.groups;
   if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return;

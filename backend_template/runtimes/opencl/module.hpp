@@ -33,7 +33,6 @@ class kernel {
 
  private:
   void check_arguments(const outback_launch& launch) const;
-  void check_group(const outback_launch& launch) const;
   // The caller holds mutex_.
   void set_arguments(const outback_launch& launch);
   void check_parameter(uint32_t number, const outback_launch& launch) const;

@@ -217,6 +217,18 @@ def test_tensors_of_another_device_or_layout():
 
 
 @needs_kernels
+def test_what_does_not_lie_in_memory_as_it_is():
+    out, z = torch.zeros(8, device="acme"), torch.ones(8, dtype=torch.complex64, device="acme")
+    for wrong in (z.conj(), z.conj().imag):
+        with pytest.raises(ValueError, match=r"arguments\[1\] .* resolve_conj\(\)"):
+            compiled("add")(1, 1, (out, wrong, out, 1))
+    with pytest.raises(ValueError, match="contiguous"):
+        compiled("add")(1, 1, (out, out, out, np.arange(4, dtype=np.int16)[::2]))
+    with pytest.raises(ValueError, match=r"arguments\[3\] has 0 bytes"):
+        compiled("add")(1, 1, (out, out, out, b""))
+
+
+@needs_kernels
 def test_a_stream_of_another_device():
     out = torch.zeros(8, device="acme")
     with pytest.raises(ValueError, match="stream is one of acme:1: expected a stream of acme:0"):

@@ -212,9 +212,7 @@ TEST(KernelsTest, AWrongLaunchIsToldWhatIsWrong) {
     const std::vector<argument> three = {memory, value_of(std::pair<uint64_t, uint64_t>()),
                                          value_of(uint64_t{3})};
     refuses("all", " takes local memory, and the launch gives none", three);
-    refuses("all",
-            " has at most 65536 bytes of local memory for a group, uses 0 itself, and the launch "
-            "asks for 65537",
+    refuses("all", " gets at most 65536 bytes of local memory, and the launch asks for 65537",
             three, 65537);
     refuses("early", " has local memory as parameter 0, which only the last parameter may be",
             {number, number});
