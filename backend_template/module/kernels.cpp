@@ -65,8 +65,9 @@ outback_format format_of(py::handle chosen, bool is_text, const outback_formats&
                          c10::DeviceIndex device) {
   const auto* const end = formats.list + formats.count;
   if (py::isinstance<py::int_>(chosen) && !py::isinstance<py::bool_>(chosen)) {
-    const auto format = chosen.cast<outback_format>();
-    if (std::find(formats.list, end, format) != end) return format;
+    const auto number = chosen.cast<int64_t>();
+    const auto* const found = std::find(formats.list, end, number);
+    if (found != end) return *found;
   } else if (chosen.is_none()) {
     for (const auto* each = formats.list; each != end; ++each) {
       const language* const known = language_of(*each);

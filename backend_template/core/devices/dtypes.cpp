@@ -16,8 +16,10 @@ namespace {
 
 // Bit i stands for the c10::ScalarType number i, as in c10::DeviceCapability.
 std::atomic<uint64_t> unsupported{0};
-// Those of `unsupported` about which only the device can tell; none after the start.
-std::atomic<uint64_t> open_until_start{0};
+// Those about which only the device can tell. Written with the declared ones, before the backend
+// can be used. Until the device has told, they are in `unsupported`.
+uint64_t left_to_device = 0;
+std::atomic<bool> device_has_told{false};
 bool has_float64 = true;  // by the variable; written with `unsupported`
 
 uint64_t bit_of(c10::ScalarType dtype) noexcept {
@@ -52,13 +54,15 @@ std::vector<c10::ScalarType> all_unsupported_dtypes(std::vector<c10::ScalarType>
 void set_unsupported_dtypes(const std::vector<c10::ScalarType>& dtypes) noexcept {
   uint64_t declared = 0;
   for (const c10::ScalarType dtype : dtypes) declared |= bit_of(dtype);
-  open_until_start = float64_bits & ~declared;
+  left_to_device = float64_bits & ~declared;
   unsupported = declared | float64_bits;
 }
 
 void set_dtypes_of_device(uint32_t flags) noexcept {
-  const uint64_t open = open_until_start.exchange(0);
-  if ((flags & OUTBACK_NO_FLOAT64) == 0) unsupported &= ~open;
+  const bool has_them = (flags & OUTBACK_NO_FLOAT64) == 0;
+  has_them ? unsupported &= ~left_to_device : unsupported |= left_to_device;
+  // Last: a thread that sees this sees the line above too.
+  device_has_told = true;
 }
 
 void set_amp_dtypes(std::vector<c10::ScalarType> dtypes) {
@@ -74,7 +78,7 @@ bool supports(c10::ScalarType dtype) {
     return (unsupported.load(std::memory_order_relaxed) & bit_of(dtype)) == 0;
   };
   if (C10_LIKELY(is_there())) return true;
-  if ((open_until_start.load() & bit_of(dtype)) != 0) ensure_started();
+  if (!device_has_told && (left_to_device & bit_of(dtype)) != 0) ensure_started();
   return is_there();
 }
 
@@ -89,7 +93,8 @@ void check_dtype(c10::ScalarType dtype) {
 
 c10::DeviceCapability capability() noexcept {
   c10::DeviceCapability result;  // every dtype
-  result.capability_data.capability_bits &= ~(unsupported.load() & ~open_until_start.load());
+  result.capability_data.capability_bits &=
+      ~(unsupported & ~(device_has_told ? 0 : left_to_device));
   return result;
 }
 

@@ -138,9 +138,8 @@ class _Plan:
     def uses(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[_Use]:
         found = []
         values = dict(zip(self.names, args, strict=False)) | kwargs
-        trains = values.get(
-            "training", True
-        )  # a normalization may leave its statistics as they are
+        # A normalization that does not train leaves its statistics as they are.
+        trains = values.get("training", True)
         for argument, value in values.items():
             writes = self.writes.get(argument)
             if trains and argument in self.also_written:
