@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <limits>
+#include <memory>
 
 #include "backend_template/runtimes/host/host_runtime.hpp"
 #include "backend_template/runtimes/pages.hpp"
@@ -10,10 +11,10 @@
 namespace outback::host {
 namespace {
 
-// The size in bytes that the budget is charged for and that `aligned_alloc` takes: a multiple of
-// the alignment. Device memory takes whole pages here, which the budget leaves out.
+// The size in bytes that the budget is charged for: a multiple of the alignment. Device memory
+// takes whole pages here, which the budget leaves out.
 std::size_t rounded(std::size_t size) {
-  if (size > std::numeric_limits<std::size_t>::max() - (alignment - 1)) {
+  if (size > std::numeric_limits<std::size_t>::max() - 2 * alignment) {
     throw out_of_memory("no memory has " + std::to_string(size) + " bytes");
   }
   return (size + alignment - 1) / alignment * alignment;
@@ -70,19 +71,24 @@ void host_runtime::mem_free(int32_t index, void* ptr) {
 
 void* host_runtime::host_alloc(std::size_t size) {
   if (size == 0) return nullptr;
-  void* const block = std::aligned_alloc(alignment, rounded(size));
+  // Not by aligned_alloc: glibc's before 2.38 does not always find the block that was freed last,
+  // and a process that allocates again and again grows (sourceware.org, bug 14581).
+  std::size_t room = rounded(size) + alignment;
+  void* const block = std::malloc(room);
   if (block == nullptr) {
     throw out_of_memory("the host was asked for " + std::to_string(size) +
                         " bytes and has not got them");
   }
+  void* base = block;
+  std::align(alignment, rounded(size), base, room);
   try {
     allocations_.add(
-        {.base = block, .size = size, .device = OUTBACK_HOST, .bytes = block, .block = block});
+        {.base = base, .size = size, .device = OUTBACK_HOST, .bytes = base, .block = block});
   } catch (...) {
     std::free(block);
     throw;
   }
-  return block;
+  return base;
 }
 
 void host_runtime::host_free(void* ptr) {
