@@ -68,6 +68,10 @@ void write_all(int file, std::string_view bytes) {
   }
 }
 
+std::string path_of(int file) {
+  return "/proc/self/fd/" + std::to_string(file);
+}
+
 }  // namespace
 
 shared_object::shared_object(const void* bytes, std::size_t size) {
@@ -77,8 +81,7 @@ shared_object::shared_object(const void* bytes, std::size_t size) {
   if (file_ < 0) fail("cannot make a memory file");
   try {
     write_all(file_, all);
-    const std::string path = "/proc/self/fd/" + std::to_string(file_);
-    handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    handle_ = dlopen(path_of(file_).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ == nullptr) {
       const char* const why = dlerror();
       throw invalid_argument(std::string("the system's loader refuses the module: ") +
@@ -92,7 +95,13 @@ shared_object::shared_object(const void* bytes, std::size_t size) {
 
 shared_object::~shared_object() {
   dlclose(handle_);
-  ::close(file_);
+  // The system keeps some code: until a thread ends that has a variable of the code with a
+  // destructor, or for good. Then the path must not become that of other code.
+  if (void* const kept = dlopen(path_of(file_).c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
+    dlclose(kept);
+  } else {
+    ::close(file_);
+  }
 }
 
 void* shared_object::find(const char* symbol) const noexcept {

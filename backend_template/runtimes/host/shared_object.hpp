@@ -20,8 +20,8 @@ class shared_object {
   void* find(const char* symbol) const noexcept;
 
  private:
-  // Stays open as long as the code is loaded: the loader takes two files with one path for the same
-  // file, and this descriptor's number is in the path.
+  // Stays open as long as the system has the code: the loader takes two files with one path for the
+  // same file, and this descriptor's number is in the path.
   int file_ = -1;
   void* handle_ = nullptr;
 };

@@ -48,6 +48,10 @@ std::size_t size_of(const void* image) {
   return size;
 }
 
+std::string path_of(int file) {
+  return "/proc/self/fd/" + std::to_string(file);
+}
+
 }  // namespace
 
 bool host_image::is_one(const void* image) {
@@ -59,8 +63,7 @@ bool host_image::is_one(const void* image) {
 host_image::host_image(const void* image) : file_(memfd_create("fake cuda image", MFD_CLOEXEC)) {
   const std::size_t size = size_of(image);
   if (file_ >= 0 && ::write(file_, image, size) == ssize_t(size)) {
-    const std::string path = "/proc/self/fd/" + std::to_string(file_);
-    handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    handle_ = dlopen(path_of(file_).c_str(), RTLD_NOW | RTLD_LOCAL);
   }
   if (handle_ != nullptr) return;
   const char* const why = dlerror();
@@ -70,7 +73,12 @@ host_image::host_image(const void* image) : file_(memfd_create("fake cuda image"
 
 host_image::~host_image() {
   dlclose(handle_);
-  ::close(file_);
+  // Code that the system keeps also keeps the path.
+  if (void* const kept = dlopen(path_of(file_).c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
+    dlclose(kept);
+  } else {
+    ::close(file_);
+  }
 }
 
 const outback_host_kernel* host_image::find(const char* name) const {
