@@ -11,6 +11,7 @@ import clean_build
 import copies
 import distributed
 import fallback
+import kernels
 import memory
 import models
 import operators
@@ -46,6 +47,7 @@ def main() -> int:
         ),
         "streams": lambda: streams.sections(backend, options.seconds),
         "runtime": lambda: runtime.sections(),
+        "kernels": lambda: kernels.sections(backend, options.seconds),
         "memory": lambda: memory.sections(),
         "startup": lambda: startup.sections(backend, options.processes),
         "distributed": lambda: distributed.sections(
@@ -108,6 +110,7 @@ def _options() -> argparse.Namespace:
             "copies",
             "streams",
             "runtime",
+            "kernels",
             "memory",
             "startup",
             "distributed",

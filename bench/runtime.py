@@ -70,8 +70,9 @@ def programs() -> Path | None:
     return None
 
 
-def times_of(program: Path) -> Times:
-    """Repetitions of all benchmarks in random order, so that a busy moment hits no row alone."""
+def times_of(program: Path, **variables: str) -> Times:
+    """Repetitions of all benchmarks in random order, so that a busy moment hits no row alone.
+    `variables` are added to the program's environment."""
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         subprocess.run(
             [
@@ -83,6 +84,7 @@ def times_of(program: Path) -> Times:
                 "--benchmark_out_format=json",
             ],
             check=True,
+            env=os.environ | variables,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -4,6 +4,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <vector>
 
 #include "outback/runtime.h"
@@ -147,5 +150,52 @@ void record_event(benchmark::State& state) {
   check(events->destroy(self(), 0, event));
 }
 BENCHMARK(record_event)->UseRealTime();
+
+// As many as a queue takes without waiting, and then a wait: launches, and host functions, which
+// are the least that a stream can run.
+void launch_100_and_wait(benchmark::State& state) {
+  const outback_kernels* kernels = table().kernels;
+  if (kernels == nullptr) return state.SkipWithError("no kernels");
+  const char* const file = std::getenv("OUTBACK_BENCH_HOST_MODULE");
+  if (file == nullptr) return state.SkipWithError("no module: OUTBACK_BENCH_HOST_MODULE");
+  std::ifstream in(file, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(in), {});
+  outback_module module = nullptr;
+  outback_kernel kernel = nullptr;
+  check(kernels->module_load(self(), 0, OUTBACK_FORMAT_HOST, bytes.data(), bytes.size(), &module));
+  check(kernels->kernel(self(), 0, module, "nothing", &kernel));
+  const Memory memory(64);
+  void* const pointer = memory.get();
+  const uint32_t c = 7;
+  const float d = 0.5f;
+  const outback_argument arguments[] = {{&pointer, sizeof(pointer), 1},
+                                        {&pointer, sizeof(pointer), 1},
+                                        {&c, sizeof(c), 0},
+                                        {&d, sizeof(d), 0}};
+  const outback_launch how = {.struct_size = sizeof(how),
+                              .argument_count = 4,
+                              .arguments = arguments,
+                              .groups = {1, 1, 1},
+                              .items = {32, 1, 1},
+                              .local_size = 0};
+  for (auto _ : state) {
+    for (int i = 0; i < 100; ++i) check(kernels->launch(self(), 0, kernel, &how, nullptr));
+    settle();
+  }
+  check(kernels->module_unload(self(), 0, module));
+}
+BENCHMARK(launch_100_and_wait)->UseRealTime();
+
+void call_100_and_wait(benchmark::State& state) {
+  const outback_callbacks* callbacks = table().callbacks;
+  if (callbacks == nullptr) return state.SkipWithError("no callbacks");
+  for (auto _ : state) {
+    for (int i = 0; i < 100; ++i) {
+      check(callbacks->enqueue(self(), 0, nullptr, [](void*) {}, nullptr));
+    }
+    settle();
+  }
+}
+BENCHMARK(call_100_and_wait)->UseRealTime();
 
 }  // namespace
