@@ -21,6 +21,7 @@
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/stream_type.h"
 #include "backend_template/python/device_argument.h"
+#include "backend_template/python/embedded.h"
 #include "outback/backend.h"
 
 namespace py = pybind11;
@@ -223,13 +224,15 @@ void read_counts(py::handle given, const char* name, uint32_t (&counts)[3]) {
 
 class compiled_kernel {
  public:
-  compiled_kernel(c10::DeviceIndex device, outback_format format, std::string_view source,
-                  std::string name)
+  // `items` is 0 unless the kernel runs with groups of exactly this size.
+  compiled_kernel(c10::DeviceIndex device, std::shared_ptr<const core::kernel_module> module,
+                  std::string name, uint32_t items)
       : device_(device),
         name_(std::move(name)),
-        module_(device, format, source),
-        kernel_(module_.find(name_)),
-        info_(module_.info(kernel_)) {}
+        items_(items),
+        module_(std::move(module)),
+        kernel_(module_->find(name_)),
+        info_(module_->info(kernel_)) {}
 
   void operator()(py::handle groups, py::handle items, const py::sequence& arguments,
                   uint64_t local_memory, py::handle stream) const {
@@ -237,6 +240,7 @@ class compiled_kernel {
     launch.struct_size = sizeof(launch);
     read_counts(groups, "groups", launch.groups);
     read_counts(items, "items", launch.items);
+    check_items(launch);
     launch.local_size = local_memory;
     const kernel_arguments all(arguments, device_);
     launch.arguments = all.data();
@@ -256,17 +260,54 @@ class compiled_kernel {
   const std::string& name() const { return name_; }
   py::object device() const { return make_device(device_); }
   const outback_kernel_info& info() const { return info_; }
+  uint32_t items() const { return items_; }
 
  private:
+  void check_items(const outback_launch& launch) const {
+    if (items_ == 0) return;
+    TORCH_CHECK_VALUE(launch.items[0] == items_ && launch.items[1] == 1 && launch.items[2] == 1 &&
+                          launch.groups[1] == 1 && launch.groups[2] == 1,
+                      "the kernel ", name_, " is compiled for groups of ", items_,
+                      " items in one dimension, and the launch has ", launch.items[0], " x ",
+                      launch.items[1], " x ", launch.items[2], " items in ", launch.groups[0],
+                      " x ", launch.groups[1], " x ", launch.groups[2],
+                      " groups: pass kernel.items, and one number of groups");
+  }
+
   const c10::DeviceIndex device_;
   const std::string name_;
-  const core::kernel_module module_;
+  const uint32_t items_;
+  const std::shared_ptr<const core::kernel_module> module_;
   const outback_kernel kernel_;
   const outback_kernel_info info_;
 };
 
-std::unique_ptr<compiled_kernel> compile_kernel(const py::object& source, const std::string& name,
-                                                py::handle language, py::handle device) {
+bool is_dialect(py::handle language) {
+  return py::isinstance<py::str>(language) && language.cast<std::string>() == "dialect";
+}
+
+// What module/_outback/kernels makes of a text in the dialect.
+struct made_module {
+  outback_format format;
+  std::string bytes;
+  uint32_t items;  // in a group
+};
+made_module made_of_dialect(const py::str& source, py::handle items, c10::DeviceIndex device,
+                            const outback_formats& formats) {
+  const outback_device_info& info = core::device_info(device);
+  py::list numbers;
+  for (uint32_t i = 0; i < formats.count; ++i) numbers.append(formats.list[i]);
+  py::module_ kernels = part("kernels");
+  const py::object target = kernels.attr("Target")(numbers, formats.target, info.max_group_size,
+                                                   (info.flags & OUTBACK_NO_FLOAT64) == 0,
+                                                   (info.flags & OUTBACK_NO_INT64_ATOMICS) == 0);
+  const py::tuple made = kernels.attr("module_of")(source, items, target);
+  return {made[0].cast<outback_format>(), made[1].cast<std::string>(), made[2].cast<uint32_t>()};
+}
+
+// One kernel for one name, and a tuple of kernels for several.
+py::object compile_kernel(const py::object& source, const py::object& name, py::handle language,
+                          py::handle items, py::handle device) {
   const c10::DeviceIndex index = device_argument(device);
   const bool is_text = py::isinstance<py::str>(source);
   if (!is_text && !py::isinstance<py::bytes>(source)) {
@@ -274,13 +315,33 @@ std::unique_ptr<compiled_kernel> compile_kernel(const py::object& source, const 
                                    std::string(py::str(py::type::of(source).attr("__name__"))) +
                                    ": expected text or bytes");
   }
+  const bool is_one = py::isinstance<py::str>(name);
+  const auto names = is_one ? std::vector<std::string>{name.cast<std::string>()}
+                            : name.cast<std::vector<std::string>>();
   start_from_python();
   const outback_formats formats = core::kernel_formats(index, "compile_kernel");
-  const outback_format format = format_of(language, is_text, formats, index);
-  const auto bytes = source.cast<std::string>();
-  TORCH_CHECK_VALUE(!bytes.empty(), "compile_kernel: source is empty");
-  const py::gil_scoped_release no_gil;
-  return std::make_unique<compiled_kernel>(index, format, bytes, name);
+  made_module made = {};
+  if (is_dialect(language)) {
+    if (!is_text) C10_THROW_ERROR(TypeError, "compile_kernel: a source in the dialect is text");
+    made = made_of_dialect(source, items, index, formats);
+  } else {
+    TORCH_CHECK_VALUE(items.is_none(), "compile_kernel: items is for language=\"dialect\"");
+    made.format = format_of(language, is_text, formats, index);
+    made.bytes = source.cast<std::string>();
+    TORCH_CHECK_VALUE(!made.bytes.empty(), "compile_kernel: source is empty");
+  }
+  std::vector<std::unique_ptr<compiled_kernel>> all;
+  {
+    const py::gil_scoped_release no_gil;
+    const auto module = std::make_shared<const core::kernel_module>(index, made.format, made.bytes);
+    for (const std::string& each : names) {
+      all.push_back(std::make_unique<compiled_kernel>(index, module, each, made.items));
+    }
+  }
+  if (is_one) return py::cast(std::move(all.front()));
+  py::tuple kernels(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) kernels[i] = py::cast(std::move(all[i]));
+  return kernels;
 }
 
 }  // namespace
@@ -310,14 +371,25 @@ void define_kernels(function_scope& module) {
           py::doc("How many arguments it has; None if the driver does not tell."))
       .def_property_readonly(
           "max_items", [](const compiled_kernel& kernel) { return kernel.info().max_items; },
-          py::doc("How many items a group may have at most; 0 if the driver does not tell."));
-  module.def("compile_kernel", &compile_kernel, py::arg("source"), py::arg("name"), py::kw_only(),
-             py::arg("language") = py::none(), py::arg("device") = py::none(),
-             py::doc("Compiles `source`, a text or bytes in a language of the device's driver, and "
-                     "returns its kernel `name`. `language` is one of host, spirv, ptx, cubin, "
-                     "hsaco and opencl_c, or the number of a vendor's own format; by default the "
-                     "device's first one for text, or for bytes. An error has the compiler's "
-                     "words."));
+          py::doc("How many items a group may have at most; 0 if the driver does not tell."))
+      .def_property_readonly(
+          "items",
+          [](const compiled_kernel& kernel) -> py::object {
+            return kernel.items() == 0 ? py::object(py::none())
+                                       : py::object(py::int_(kernel.items()));
+          },
+          py::doc("How many items each group has, if the kernel is in the dialect; else None."));
+  module.def(
+      "compile_kernel", &compile_kernel, py::arg("source"), py::arg("name"), py::kw_only(),
+      py::arg("language") = py::none(), py::arg("items") = py::none(),
+      py::arg("device") = py::none(),
+      py::doc("Compiles `source`, a text or bytes in a language of the device's driver, and "
+              "returns its kernel `name`, or for several names a tuple. `language` is one of host, "
+              "spirv, ptx, cubin, "
+              "hsaco and opencl_c, or the number of a vendor's own format; by default the "
+              "device's first one for text, or for bytes. \"dialect\" is Outback's own "
+              "language, outback/dialect.h, for every device; its groups have `items` items, "
+              "by default 256 or the device's most. An error has the compiler's words."));
 }
 
 }  // namespace outback::python

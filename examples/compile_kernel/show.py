@@ -1,47 +1,27 @@
-"""Kernels in the language of the device's driver, as a custom operator with a derivative."""
+"""Kernels in the dialect, compiled for the device, as a custom operator with a derivative."""
 
-import subprocess
-import tempfile
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 import torch_acme  # noqa: F401  (the backend)
 
-FOLDER = Path(__file__).resolve().parent
-HEADERS = FOLDER.parents[1] / "backend_template/include"
-ITEMS = 64  # in a group
+SOURCE = Path(__file__).resolve().parent / "src/scaled_silu.k"
 
-
-def source() -> str | bytes:
-    """What the device's driver compiles: OpenCL C, or for the host what its compiler makes."""
-    try:
-        torch.acme.compile_kernel(b"?", "?", language="host")
-    except ValueError:  # the device takes no modules for the host
-        return (FOLDER / "src/scaled_silu.cl").read_text()
-    except RuntimeError:  # it does, and these bytes are none
-        pass
-    with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder, "scaled_silu.so")
-        compiler = ["c++", "-std=c++17", "-O2", "-shared", "-fPIC", "-I", HEADERS, "-o", made]
-        subprocess.run([*compiler, FOLDER / "src/scaled_silu.cpp"], check=True)
-        return made.read_bytes()
-
-
-code = source()
-forward = torch.acme.compile_kernel(code, "scaled_silu")
-backward = torch.acme.compile_kernel(code, "scaled_silu_backward")
+forward, backward = torch.acme.compile_kernel(
+    SOURCE.read_text(), ["scaled_silu", "scaled_silu_backward"], language="dialect"
+)
 
 
 def groups(tensor: torch.Tensor) -> int:
-    return -(-tensor.numel() // ITEMS)
+    return -(-tensor.numel() // forward.items)
 
 
 @torch.library.custom_op("example::scaled_silu", mutates_args=())
 def scaled_silu(x: torch.Tensor, scale: float) -> torch.Tensor:
     x = x.contiguous()
     out = torch.empty_like(x)
-    forward(groups(x), ITEMS, (out, x, scale, x.numel()))
+    forward(groups(x), forward.items, (x.numel(), scale, out, x))
     return out
 
 
@@ -49,7 +29,7 @@ def scaled_silu(x: torch.Tensor, scale: float) -> torch.Tensor:
 def scaled_silu_backward(grad: torch.Tensor, x: torch.Tensor, scale: float) -> torch.Tensor:
     grad, x = grad.contiguous(), x.contiguous()
     out = torch.empty_like(x)
-    backward(groups(x), ITEMS, (out, grad, x, scale, x.numel()))
+    backward(groups(x), backward.items, (x.numel(), scale, out, grad, x))
     return out
 
 
@@ -83,6 +63,6 @@ torch.testing.assert_close(compiled(x), scaled_silu(x * 2, 0.5) + 1)
 print("in torch.compile(fullgraph=True): equal")
 
 try:
-    forward(groups(x), ITEMS, (x, x, 0.5))
+    forward(groups(x), forward.items, (x.numel(), 0.5, x))
 except RuntimeError as error:
     print("with an argument too few:", str(error).splitlines()[0])

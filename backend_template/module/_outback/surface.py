@@ -43,21 +43,27 @@ _LEFT_OUT = {
 }
 
 
-# Names of operators.py, which is loaded when one is asked for: making its classes takes as long as
-# three other files do. They never become members: whoever has one replaced keeps his own.
-_OF_OPERATORS = ("record_operators", "OperatorRecord", "OperatorCalls")
+# Names in sources that are loaded when one is asked for: making the classes of operators.py takes
+# as long as three other files do. They never become members: whoever has one replaced keeps his
+# own.
+_LATE = {
+    "record_operators": "operators",
+    "OperatorRecord": "operators",
+    "OperatorCalls": "operators",
+    "register_kernel_compiler": "kernels",
+}
 
 
 @functools.cache
-def _operators() -> ModuleType:
-    return importlib.import_module(f"{__package__}.operators")
+def _source(part: str) -> ModuleType:
+    return importlib.import_module(f"{__package__}.{part}")
 
 
 def _late_attribute(attribute: str) -> Any:
     """The module's __getattr__: what is loaded late, what has no fixed value, and the error for
     what is missing."""
-    if attribute in _OF_OPERATORS:
-        return getattr(_operators(), attribute)
+    if attribute in _LATE:
+        return getattr(_source(_LATE[attribute]), attribute)
     if attribute == "_initialized":
         return device_module.is_initialized()
     if attribute == "default_generators":
@@ -68,7 +74,7 @@ def _late_attribute(attribute: str) -> Any:
 
 
 def _all_names() -> list[str]:
-    return sorted({*vars(device_module), *_OF_OPERATORS, "default_generators", "_initialized"})
+    return sorted({*vars(device_module), *_LATE, "default_generators", "_initialized"})
 
 
 def add_submodule(part: str, doc: str) -> ModuleType:
@@ -146,7 +152,7 @@ def define() -> None:
     amp.define(add_submodule("amp", "torch.amp's names, with the device filled in already."))
     _add_sanitizer()
     public = [each for each in members if not each.startswith("_")]
-    device_module.__all__ = [*public, *_OF_OPERATORS, "default_generators"]
+    device_module.__all__ = [*public, *_LATE, "default_generators"]
     # torch's own classes, which torch.cuda has under these names too.
     device_module.OutOfMemoryError = torch.OutOfMemoryError
     device_module.AcceleratorError = torch.AcceleratorError

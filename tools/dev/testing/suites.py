@@ -37,7 +37,7 @@ class Suite:
 
 _DRIVERS = ("driver_backends", "tests/fakes/all")
 _TARGETS = {
-    "python": ("scaffold",),
+    "python": ("scaffold", "torch_acme_made_up"),
     "python_protected": ("torch_acme_protected",),
     "python_null": ("torch_acme_null",),
     "python_cuda": _DRIVERS,

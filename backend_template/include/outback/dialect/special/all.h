@@ -1,0 +1,11 @@
+// All special functions for one type. special.h reads this file twice.
+#include "outback/dialect/special/airy.h"
+#include "outback/dialect/special/bessel.h"
+#include "outback/dialect/special/chebyshev.h"
+#include "outback/dialect/special/elementary.h"
+#include "outback/dialect/special/error.h"
+#include "outback/dialect/special/gamma.h"
+#include "outback/dialect/special/incomplete_gamma.h"
+#include "outback/dialect/special/modified_bessel.h"
+#include "outback/dialect/special/polynomials.h"
+#include "outback/dialect/special/quantile.h"

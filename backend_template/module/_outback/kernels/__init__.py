@@ -1,0 +1,101 @@
+"""What compile_kernel(..., language="dialect") makes of a kernel in Outback's dialect
+(outback/dialect.h): text or code in the first of the device's formats that can be made here.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+from . import cache, compilers
+from .headers import HEADERS
+
+# How many items a group has by default: so many, or the most that the device takes.
+_ITEMS = 256
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A device, as compilers see it."""
+
+    formats: list[int]
+    target: str  # the driver's name for it; may be empty
+    most_items: int  # in a group; 0: the driver does not tell
+    has_float64: bool
+    has_int64_atomics: bool
+
+
+def module_of(source: str, items: int | None, target: Target) -> tuple[int, bytes, int]:
+    """The format, the bytes, and how many items a group of each kernel has.
+
+    Raises ValueError for items that are no power of two or too many, and RuntimeError where no
+    compiler is there or the compiler refuses the text: with its words.
+    """
+    items = _items(items, target)
+    text = _definitions(items, target) + _with_headers(source)
+    missing = []
+    for number in target.formats:
+        compiler = compilers.of(number)
+        if compiler is None:
+            continue
+        why_not = compiler.why_not(target.target)
+        if why_not is None:
+            return number, _made(compiler, text, target.target), items
+        missing.append(why_not)
+    listed = "; ".join(missing) or f"nothing compiles the dialect to {target.formats}"
+    raise RuntimeError(
+        f"compile_kernel: the dialect cannot be compiled for this device here: {listed}"
+    )
+
+
+def register_kernel_compiler(
+    number: int, compile: Callable[[str, str], bytes], *, words: str, version: str
+) -> None:
+    """Lets `compile_kernel` compile the dialect for a format of the vendor's own, 1000 or more.
+
+    `words` is the text of the header with the dialect's words in the vendor's language.
+    `compile(text, target)` returns the module's bytes, and raises an exception with the compiler's
+    words if it refuses the text. `version` names the compiler: for another one, kernels are
+    compiled again. A second call for a format replaces the first.
+    """
+    if number < 1000:
+        raise ValueError(f"number is {number}: expected a vendor's own format, 1000 or more")
+    compilers.add(number, compilers.Vendors(compile, words, version))
+
+
+def _items(items: int | None, target: Target) -> int:
+    most = target.most_items or _ITEMS
+    if items is None:
+        items = min(_ITEMS, 1 << (most.bit_length() - 1))
+    if items < 32 or items & (items - 1):
+        raise ValueError(f"compile_kernel: items is {items}: expected a power of two of 32 or more")
+    if items > most:
+        raise ValueError(
+            f"compile_kernel: items is {items}, and a group of this device has at most {most}"
+        )
+    return items
+
+
+def _definitions(items: int, target: Target) -> str:
+    lines = [f"#define LSIZE {items}"]
+    lines += ["#define HAS_F64"] * target.has_float64
+    lines += ["#define HAS_I64_ATOMICS"] * target.has_int64_atomics
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _with_headers(source: str) -> str:
+    """Each #include of a header of the dialect becomes the header, so that compilers need no
+    folders. The line numbers of the source stay."""
+    lines = []
+    for number, line in enumerate(source.splitlines(), 1):
+        words = line.replace("#include", "# include").split()
+        name = words[2].strip('"') if words[:2] == ["#", "include"] and len(words) > 2 else ""
+        if name in HEADERS:
+            line = f'{HEADERS[name]}\n#line {number + 1} "kernel"'
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _made(compiler: compilers.Compiler, text: str, target: str) -> bytes:
+    if compiler.is_quick:
+        return compiler.compile(text, target)
+    key = cache.key_of(type(compiler).__name__, compiler.version(), target, text)
+    return cache.found(key) or cache.kept(key, compiler.compile(text, target))

@@ -1,0 +1,213 @@
+"""The compilers of the dialect, by the outback_format that they make (outback/runtime.h)."""
+
+import abc
+import contextlib
+import ctypes
+import ctypes.util
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+
+class Compiler(abc.ABC):
+    is_quick = False  # so that its results are not kept
+
+    @abc.abstractmethod
+    def why_not(self, target: str) -> str | None:
+        """What is missing here; None: it can compile for `target`."""
+
+    @abc.abstractmethod
+    def version(self) -> str:
+        """Names the compiler and its options: results of another one are other results."""
+
+    @abc.abstractmethod
+    def compile(self, text: str, target: str) -> bytes:
+        """Raises RuntimeError with the compiler's words."""
+
+
+class OpenClText(Compiler):
+    """The driver compiles the text itself."""
+
+    is_quick = True
+
+    def why_not(self, target: str) -> None:
+        return None
+
+    def version(self) -> str:
+        return ""
+
+    def compile(self, text: str, target: str) -> bytes:
+        return text.encode()
+
+
+class Program(Compiler):
+    """A compiler that is a program: reads one file, and writes another."""
+
+    wanted: str  # for a user
+    suffix: str  # of the source
+
+    @abc.abstractmethod
+    def find(self) -> str | None:
+        """The program's path."""
+
+    @abc.abstractmethod
+    def options(self) -> list[str]: ...
+
+    def why_not(self, target: str) -> str | None:
+        return None if self.find() else f"{self.wanted} was not found"
+
+    @functools.cache  # noqa: B019 (one object of each class)
+    def version(self) -> str:
+        program = str(self.find())
+        told = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+        return "\n".join([program, told.stdout, *self.options()])
+
+    def compile(self, text: str, target: str) -> bytes:
+        with tempfile.TemporaryDirectory(prefix="outback_kernel_") as folder:
+            source, made = Path(folder, f"kernel{self.suffix}"), Path(folder, "kernel.out")
+            source.write_text(text, encoding="utf-8")
+            command = [str(self.find()), *self.options(), "-o", str(made), str(source)]
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+            if done.returncode != 0:
+                words = done.stderr.strip() or f"exit status {done.returncode}"
+                raise RuntimeError(f"compile_kernel: {command[0]} refuses the kernel:\n{words}")
+            return made.read_bytes()
+
+
+class HostCompiler(Program):
+    wanted = "a C++ compiler for the host (CXX, or c++, g++ or clang++)"
+    suffix = ".cpp"
+
+    def find(self) -> str | None:
+        names = [os.environ.get("CXX") or "", "c++", "g++", "clang++"]
+        return next(filter(None, map(shutil.which, filter(None, names))), None)
+
+    def options(self) -> list[str]:
+        return [
+            # -O2 takes ten times as long for kernels with many switches by types.
+            *("-std=c++20", "-O1", "-ftree-vectorize", "-fno-math-errno", "-ffp-contract=off"),
+            *("-shared", "-fPIC", "-fvisibility=hidden", "-U_FORTIFY_SOURCE", "-w"),
+        ]
+
+
+class SpirvClang(Program):
+    """clang with the SPIR-V target: 22 or newer."""
+
+    wanted = "clang 22 or newer with the target SPIR-V (Debian: clang-22)"
+    suffix = ".cl"
+
+    @functools.cache  # noqa: B019
+    def find(self) -> str | None:
+        for name in ("clang-24", "clang-23", "clang-22", "clang"):
+            program = shutil.which(name)
+            if program is not None and "spirv64" in _output(program, "--print-targets"):
+                return program
+        return None
+
+    def options(self) -> list[str]:
+        return [
+            *("--target=spirv64v1.2-unknown-unknown", "-x", "cl", "-cl-std=CL1.2", "-O2"),
+            *("-Xclang", "-finclude-default-header", "-w", "-c"),
+        ]
+
+
+class Nvrtc(Compiler):
+    """PTX by NVRTC, which torch's CUDA builds bring along."""
+
+    def why_not(self, target: str) -> str | None:
+        return None if _nvrtc() else "NVRTC (libnvrtc.so) was not found"
+
+    def version(self) -> str:
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        _nvrtc().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+        return f"{major.value}.{minor.value}"
+
+    def compile(self, text: str, target: str) -> bytes:
+        library = _nvrtc()
+        architecture = target.replace("sm_", "compute_") or "compute_75"
+        options = [f"-arch={architecture}".encode(), b"-default-device", b"-w"]
+        program = ctypes.c_void_p()
+        made = library.nvrtcCreateProgram(
+            ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None
+        )
+        if made != 0:
+            raise RuntimeError(f"compile_kernel: nvrtcCreateProgram failed with {made}")
+        try:
+            array = (ctypes.c_char_p * len(options))(*options)
+            result = library.nvrtcCompileProgram(program, len(options), array)
+            if result != 0:
+                log = _nvrtc_bytes(program, "ProgramLog").decode(errors="replace")
+                raise RuntimeError(f"compile_kernel: NVRTC refuses the kernel:\n{log}")
+            return _nvrtc_bytes(program, "PTX")
+        finally:
+            library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+class Vendors(Compiler):
+    """For a format of a vendor's own, see register_kernel_compiler."""
+
+    def __init__(self, compile: Callable[[str, str], bytes], words: str, version: str) -> None:
+        self._compile, self._words, self._version = compile, words, version
+
+    def why_not(self, target: str) -> None:
+        return None
+
+    def version(self) -> str:
+        return f"{self._version}\n{self._words}"
+
+    def compile(self, text: str, target: str) -> bytes:
+        made = self._compile(f"{self._words}\n{text}", target)
+        if not isinstance(made, bytes):
+            raise TypeError(f"the vendor's compiler gave a {type(made).__name__}: expected bytes")
+        return made
+
+
+_BY_FORMAT: dict[int, Compiler] = {
+    1: HostCompiler(),
+    2: SpirvClang(),
+    3: Nvrtc(),
+    6: OpenClText(),
+}
+
+
+def of(number: int) -> Compiler | None:
+    return _BY_FORMAT.get(number)
+
+
+def add(number: int, compiler: Compiler) -> None:
+    _BY_FORMAT[number] = compiler
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True).stdout
+
+
+@functools.cache
+def _nvrtc() -> ctypes.CDLL | None:
+    with contextlib.suppress(OSError):  # the one that torch has loaded, or the system's
+        return ctypes.CDLL(ctypes.util.find_library("nvrtc") or "libnvrtc.so")
+    for found in _wheels_of_cuda():
+        with contextlib.suppress(OSError):
+            return ctypes.CDLL(str(found))
+    return None
+
+
+def _wheels_of_cuda() -> list[Path]:
+    try:
+        import nvidia
+    except ImportError:
+        return []
+    folders = [Path(folder) for folder in nvidia.__path__]
+    return [found for folder in folders for found in folder.glob("*/lib/libnvrtc.so*")]
+
+
+def _nvrtc_bytes(program: ctypes.c_void_p, what: str) -> bytes:
+    size = ctypes.c_size_t()
+    getattr(_nvrtc(), f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+    buffer = ctypes.create_string_buffer(size.value)
+    getattr(_nvrtc(), f"nvrtcGet{what}")(program, buffer)
+    return buffer.raw.rstrip(b"\0")

@@ -1,0 +1,94 @@
+// How the operands of a kernel lie in memory, and values of a type that is known at run time only.
+
+#define MAX_DIMS 8
+// Sizes, and the strides of up to 4 operands. Dimension 0 is the innermost one, as in
+// TensorIterator. `types` are numbers of c10::ScalarType.
+typedef struct {
+  i32 dims, types[4], reserved;
+  i64 size[MAX_DIMS];
+  i64 stride[4][MAX_DIMS];
+} shape;
+
+// Adds to `at` the offset of the element number `index` in operand number `n`.
+#define ADD_OFFSET(sh, n, index, at)                \
+  {                                                 \
+    i64 rest_ = (index);                            \
+    for (i32 d_ = 0; d_ < sh.dims; ++d_) {          \
+      at += rest_ % sh.size[d_] * sh.stride[n][d_]; \
+      rest_ /= sh.size[d_];                         \
+    }                                               \
+  }
+
+#ifdef HAS_F64
+#define LOAD_F64(C) return (C) * (const GLOBAL f64*)p
+#define STORE_F64 *(GLOBAL f64*)p = (f64)v
+#else  // the device has no such tensors
+#define LOAD_F64(C) return 0
+#define STORE_F64
+#endif
+#define ANY_TYPE(C)                                        \
+  DEVICE C load_any_##C(const GLOBAL u8* p, i32 type) {    \
+    switch (type) {                                        \
+      case 0:                                              \
+        return (C) * p;                                    \
+      case 1:                                              \
+        return (C) * (const GLOBAL i8*)p;                  \
+      case 2:                                              \
+        return (C) * (const GLOBAL i16*)p;                 \
+      case 3:                                              \
+        return (C) * (const GLOBAL i32*)p;                 \
+      case 4:                                              \
+        return (C) * (const GLOBAL i64*)p;                 \
+      case 5:                                              \
+        return (C)f32_of_f16(*(const GLOBAL f16*)p);       \
+      case 6:                                              \
+        return (C) * (const GLOBAL f32*)p;                 \
+      case 11:                                             \
+        return (C)(*p != 0);                               \
+      case 15:                                             \
+        return (C)f32_of_bf16(*(const GLOBAL bf16*)p);     \
+      default:                                             \
+        LOAD_F64(C);                                       \
+    }                                                      \
+  }                                                        \
+  DEVICE void store_any_##C(GLOBAL u8* p, i32 type, C v) { \
+    switch (type) {                                        \
+      case 0:                                              \
+        *p = (u8)v;                                        \
+        break;                                             \
+      case 1:                                              \
+        *(GLOBAL i8*)p = (i8)v;                            \
+        break;                                             \
+      case 2:                                              \
+        *(GLOBAL i16*)p = (i16)v;                          \
+        break;                                             \
+      case 3:                                              \
+        *(GLOBAL i32*)p = (i32)v;                          \
+        break;                                             \
+      case 4:                                              \
+        *(GLOBAL i64*)p = (i64)v;                          \
+        break;                                             \
+      case 5:                                              \
+        *(GLOBAL f16*)p = f16_of_f32((f32)v);              \
+        break;                                             \
+      case 6:                                              \
+        *(GLOBAL f32*)p = (f32)v;                          \
+        break;                                             \
+      case 11:                                             \
+        *p = v != 0;                                       \
+        break;                                             \
+      case 15:                                             \
+        *(GLOBAL bf16*)p = bf16_of_f32((f32)v);            \
+        break;                                             \
+      default:                                             \
+        STORE_F64;                                         \
+    }                                                      \
+  }
+ANY_TYPE(f32)
+ANY_TYPE(i64)
+#ifdef HAS_F64
+ANY_TYPE(f64)
+#endif
+#undef ANY_TYPE
+#undef LOAD_F64
+#undef STORE_F64

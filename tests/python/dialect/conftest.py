@@ -1,0 +1,164 @@
+"""The kernels of backend_template/portable, compiled for the device under test."""
+
+import ctypes
+import functools
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+import torch
+import torch_acme
+from conftest import BUILD
+
+SOURCE = Path(__file__).resolve().parents[3]
+sys.path.append(str(SOURCE / "cmake"))
+from inline_includes import inlined  # noqa: E402
+
+TEMPLATE = SOURCE / "backend_template"
+NAMES = {
+    torch.float32: "f32",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+    torch.int64: "i64",
+    torch.bool: "b8",
+}
+# Numbers of c10::ScalarType.
+CODES = {
+    torch.uint8: 0,
+    torch.int8: 1,
+    torch.int16: 2,
+    torch.int32: 3,
+    torch.int64: 4,
+    torch.float16: 5,
+    torch.float32: 6,
+    torch.float64: 7,
+    torch.bool: 11,
+    torch.bfloat16: 15,
+}
+
+
+class Shape(ctypes.Structure):
+    """portable/kernels/shape.h"""
+
+    _fields_ = (
+        ("dims", ctypes.c_int32),
+        ("types", ctypes.c_int32 * 4),
+        ("reserved", ctypes.c_int32),
+        ("size", ctypes.c_int64 * 8),
+        ("stride", (ctypes.c_int64 * 8) * 4),
+    )
+
+    @classmethod
+    def of(cls, sizes, *strides) -> "Shape":
+        """Outermost dimension first; strides of each operand in elements."""
+        shape = cls(dims=len(sizes))
+        for d, n in enumerate(reversed(sizes)):
+            shape.size[d] = n
+            for operand, own in enumerate(strides):
+                shape.stride[operand][d] = own[len(sizes) - 1 - d]
+        return shape
+
+    @classmethod
+    def of_bytes(cls, *tensors) -> "Shape":
+        """Of tensors of one shape, with their types and strides in bytes."""
+        strides = [[s * t.element_size() for s in t.stride()] for t in tensors]
+        shape = cls.of(tensors[0].shape, *strides)
+        for operand, tensor in enumerate(tensors):
+            shape.types[operand] = CODES[tensor.dtype]
+        return shape
+
+
+def ceil_div(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def names_of(dtype: torch.dtype) -> list[str]:
+    """Of the kernels of a module."""
+    floating = dtype.is_floating_point
+    names = [name for name, _ in elementwise_names(floating)]
+    if dtype in (torch.float32, torch.int64):  # types that are computed in
+        names += [f"{name}_{way}" for name in [*names] for way in ("rows", "any")]
+    reductions = ["sum", "prod", "amax", "amin", *["mean"] * floating]
+    names += reductions + [f"{name}_parts" for name in reductions] + ["sum_columns", "argmax"]
+    names += ["cumsum", "sort_rows", "index_select", "gather", "embedding_backward", "scatter_add"]
+    if floating:
+        names += ["var", "softmax", "softmax_backward", "matmul", "im2col", "attention"]
+        names += ["layer_norm", "layer_norm_backward", "layer_norm_backward_weight"]
+    return names
+
+
+def elementwise_names(floating: bool) -> list[tuple[str, str]]:
+    """Names and kinds, by the table."""
+    table = (TEMPLATE / "portable/kernels/elementwise_table.h").read_text()
+    all_types, of_floats = table.split("#ifdef IS_FLOATING")
+    rows = re.findall(r"^(BINARY|COMPARISON|UNARY|TEST)\((\w+),", all_types, re.M)
+    rows += re.findall(r"^(BINARY|COMPARISON|UNARY|TEST)\((\w+),", of_floats, re.M) * floating
+    return [(name, kind) for kind, name in rows]
+
+
+class Library:
+    """The kernels of one module, portable/modules/<type>.k, on the device."""
+
+    def __init__(self, module: str, names: list[str], fibers: bool) -> None:
+        portable = TEMPLATE / "portable"
+        text = inlined(portable / f"modules/{module}.k", [TEMPLATE / "include", portable])
+        if fibers:
+            text = f"#define OUTBACK_DIALECT_FIBERS\n{text}"
+        # Fibers are slow: small groups, and small sizes.
+        items = 64 if fibers else None
+        made = torch.acme.compile_kernel(text, names, language="dialect", items=items)
+        self._kernels = dict(zip(names, made, strict=True))
+        self.module = module
+        self.items = made[0].items
+        self.is_small = fibers or BACKEND == "python_made_up"
+
+    def launch(self, name: str, groups: int, *arguments: object) -> None:
+        """An int is an i64, an i32 is a ctypes.c_int32, and None is a null pointer."""
+        kernel = self._kernels[name]
+        given = [ctypes.c_int64(a) if isinstance(a, int) else a for a in arguments]
+        kernel(groups, kernel.items, given)
+
+
+# In the build tree, by the runtime: to ask would start the device while tests are collected.
+BACKEND = Path(torch_acme.__file__).parts[-3]
+MADE_UP = SOURCE / "tests/backends/made_up"
+
+
+def compile_made_up(text: str, target: str) -> bytes:
+    """By the compiler of the made-up language, a program of its own."""
+    assert target == ""
+    items = re.search(r"#define LSIZE (\d+)", text)[1]
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder, "kernel.mu"), Path(folder, "kernel")
+        source.write_text(text)
+        command = [sys.executable, MADE_UP / "compiler.py", source, "-o", made, "--units", items]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr)
+        return made.read_bytes()
+
+
+@pytest.fixture(scope="session", params=["fibers", "device"])
+def library(request):
+    """library(dtype) is the dtype's module, as the device runs it, or by fibers on the host."""
+    fibers = request.param == "fibers"
+    if fibers and BACKEND not in ("python", "python_protected"):
+        pytest.skip("needs the host runtime, which runs fibers")
+    if BACKEND in ("python_cuda", "python_level_zero"):
+        pytest.skip("needs a driver that executes what is compiled for it")
+    if BACKEND == "python_made_up":
+        words = (MADE_UP / "words.h").read_text()
+        torch.acme.register_kernel_compiler(1001, compile_made_up, words=words, version="1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OUTBACK_CACHE_DIR", str(BUILD / "tests/kernel_cache"))
+
+        @functools.cache
+        def of(dtype: torch.dtype | None) -> Library:
+            if dtype is None:
+                return Library("random", ["philox_bits", "uniform", "normal"], fibers)
+            return Library(NAMES[dtype], [f"{n}_{NAMES[dtype]}" for n in names_of(dtype)], fibers)
+
+        yield of

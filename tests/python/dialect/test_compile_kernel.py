@@ -1,0 +1,227 @@
+"""torch.acme.compile_kernel(..., language="dialect"): what it compiles with, keeps and refuses."""
+
+import ctypes
+import gc
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+import torch
+
+pytestmark = pytest.mark.any_runtime
+
+SOURCE = """
+#include "outback/dialect.h"
+#include "outback/dialect/special.h"
+
+KERNEL(group_size, i64 n, GLOBAL f32* out) {
+  EACH(i, n) { out[i] = LSIZE; }
+}
+KERNEL(psi, i64 n, GLOBAL f32* out, const GLOBAL f32* in) {
+  EACH(i, n) { out[i] = digamma_f32(in[i]); }
+}
+"""
+FIBERS = f"#define OUTBACK_DIALECT_FIBERS\n{SOURCE}"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("OUTBACK_CACHE_DIR", str(tmp_path))
+    return tmp_path / "kernels"
+
+
+def compiled(source: str = SOURCE, name="group_size", **how):
+    return torch.acme.compile_kernel(source, name, language="dialect", **how)
+
+
+def group_size(kernel) -> float:
+    out = torch.zeros(1, device="acme")
+    kernel(1, kernel.items, (ctypes.c_int64(1), out))
+    return out.item()
+
+
+def test_a_group_has_as_many_items_as_asked_for():
+    assert compiled().items == 256
+    assert group_size(compiled()) == 256
+    assert group_size(compiled(items=64)) == 64
+
+
+@pytest.mark.parametrize(
+    ("items", "why"),
+    [(48, "a power of two of 32 or more"), (16, "32 or more"), (1 << 20, "has at most")],
+)
+def test_other_sizes_are_refused(items, why):
+    with pytest.raises(ValueError, match=f"items is {items}.*{why}"):
+        compiled(items=items)
+
+
+def test_a_launch_with_another_size_is_refused():
+    kernel, out = compiled(), torch.zeros(1, device="acme")
+    for groups, items in ((1, 64), (1, (256, 2)), ((1, 2), 256)):
+        with pytest.raises(ValueError, match="compiled for groups of 256 items in one dimension"):
+            kernel(groups, items, (ctypes.c_int64(1), out))
+
+
+def test_items_are_for_the_dialect():
+    with pytest.raises(ValueError, match='items is for language="dialect"'):
+        torch.acme.compile_kernel(b"?", "name", items=64)
+
+
+def test_special_functions():
+    x = torch.linspace(0.5, 20, 50)
+    out, psi = torch.zeros(50, device="acme"), compiled(name="psi")
+    psi(1, psi.items, (ctypes.c_int64(50), out, x.acme()))
+    torch.testing.assert_close(out.cpu(), torch.digamma(x))
+
+
+def test_several_kernels_share_a_module():
+    kernels = compiled(name=["group_size", "psi"])
+    assert [kernel.name for kernel in kernels] == ["group_size", "psi"]
+    with pytest.raises(RuntimeError, match='no kernel "missing"'):
+        compiled(name=["group_size", "missing"])
+
+
+def test_the_compilers_words_have_the_line():
+    broken = SOURCE.replace("out[i] = LSIZE", "out[i] = missing_word")
+    line = broken[: broken.index("missing_word")].count("\n") + 1
+    with pytest.raises(RuntimeError, match=rf"(?s)refuses the kernel:.*:{line}:.*missing_word"):
+        compiled(broken)
+
+
+def test_code_that_the_system_keeps_is_not_taken_for_other_code():
+    # The fibers are a variable of the stream's thread, which lives on.
+    fibers = compiled(FIBERS, items=64)
+    assert group_size(fibers) == 64
+    del fibers
+    gc.collect()
+    assert group_size(compiled()) == 256
+
+
+def test_a_barrier_that_not_all_items_get_to_is_a_fault(capfd):
+    source = FIBERS + "KERNEL(bad, GLOBAL f32* out) { ITEMS { if (LID < 3) { BARRIER; } } }\n"
+    bad, out = compiled(source, "bad", items=64), torch.zeros(1, device="acme")
+    bad(1, 64, (out,))
+    with pytest.raises(torch.AcceleratorError, match="bad"):
+        torch.acme.synchronize()
+    assert "a BARRIER that not all items get to" in capfd.readouterr().err
+    assert group_size(compiled(FIBERS, items=64)) == 64
+
+
+# ---- The cache
+
+
+def test_a_compiled_kernel_is_kept(cache, monkeypatch):
+    compiled()
+    (entry,) = cache.iterdir()
+    assert len(entry.name) == 64
+    assert cache.stat().st_mode & 0o777 == 0o700
+    compilers = sys.modules["torch.acme._outback.kernels.compilers"]
+    monkeypatch.setattr(compilers.HostCompiler, "compile", None)
+    assert group_size(compiled()) == 256
+
+
+def test_another_text_or_size_is_another_entry(cache):
+    compiled()
+    compiled(SOURCE + "\n")
+    compiled(items=64)
+    assert len([*cache.iterdir()]) == 3
+
+
+@pytest.mark.parametrize("damage", ["cut off", "changed", "emptied"])
+def test_a_damaged_entry_is_made_anew(cache, damage):
+    compiled()
+    (entry,) = cache.iterdir()
+    whole = entry.read_bytes()
+    changed = whole[:100] + bytes([whole[100] ^ 1]) + whole[101:]
+    entry.write_bytes({"cut off": whole[:5000], "changed": changed, "emptied": b""}[damage])
+    with pytest.warns(RuntimeWarning, match="was damaged, and is made anew"):
+        kernel = compiled()
+    assert group_size(kernel) == 256
+    assert entry.read_bytes() == whole
+
+
+def test_a_folder_that_others_can_write_is_not_used(cache):
+    compiled()
+    cache.chmod(0o777)
+    before = {entry: entry.read_bytes() for entry in cache.iterdir()}
+    with pytest.warns(RuntimeWarning, match="others may write there"):
+        assert group_size(compiled(items=64)) == 64
+    assert {entry: entry.read_bytes() for entry in cache.iterdir()} == before
+
+
+def test_a_folder_that_is_a_link_is_not_used(cache, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    cache.symlink_to(tmp_path / "elsewhere")
+    with pytest.warns(RuntimeWarning, match="kernels are not kept"):
+        assert group_size(compiled()) == 256
+    assert not [*(tmp_path / "elsewhere").iterdir()]
+
+
+def test_a_full_disk_costs_the_entry_only(cache, monkeypatch):
+    compiled(items=64)
+    kept = sys.modules["torch.acme._outback.kernels.cache"]
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(kept.os, "replace", full)
+    with pytest.warns(RuntimeWarning, match="are not kept in .*No space left on device"):
+        assert group_size(compiled()) == 256
+    assert len([*cache.iterdir()]) == 1
+
+
+def test_the_cache_is_bounded(cache, monkeypatch):
+    compiled(items=64)
+    kept = sys.modules["torch.acme._outback.kernels.cache"]
+    (first,) = cache.iterdir()
+    monkeypatch.setattr(kept, "MOST_BYTES", 2 * first.stat().st_size + 100)
+    os.utime(first, (0, 0))
+    compiled(items=128)
+    assert first.exists()
+    compiled(items=256)
+    assert not first.exists()
+    assert len([*cache.iterdir()]) == 1
+
+
+def test_processes_that_compile_the_same_at_once(cache):
+    program = textwrap.dedent(
+        f"""
+        import ctypes, torch
+        kernel = torch.acme.compile_kernel({SOURCE!r}, "group_size", language="dialect")
+        out = torch.zeros(1, device="acme")
+        kernel(1, kernel.items, (ctypes.c_int64(1), out))
+        assert out.item() == 256
+        """
+    )
+    running = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(3)]
+    assert [process.wait() for process in running] == [0, 0, 0]
+    assert len([*cache.iterdir()]) == 1
+
+
+# ---- Compilers
+
+
+def test_a_compiler_that_is_missing_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    with pytest.raises(RuntimeError, match=r"a C\+\+ compiler for the host .* was not found"):
+        compiled()
+
+
+def test_a_vendors_format_is_1000_or_more():
+    with pytest.raises(ValueError, match="number is 6: expected a vendor's own format"):
+        torch.acme.register_kernel_compiler(6, lambda text, target: b"", words="", version="1")
+
+
+def test_the_dialect_is_text():
+    with pytest.raises(TypeError, match="a source in the dialect is text"):
+        compiled(b"bytes")
+
+
+def test_the_headers_are_whole():
+    compiled()
+    headers = sys.modules["torch.acme._outback.kernels.headers"]
+    assert set(headers.HEADERS) == {"outback/dialect.h", "outback/dialect/special.h"}
+    assert '#include "' not in "".join(headers.HEADERS.values())

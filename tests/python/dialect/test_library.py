@@ -1,0 +1,448 @@
+"""The kernels of backend_template/portable against PyTorch's on the CPU: as the device runs them,
+and on the host with an item as a fiber, which notices a BARRIER that is missing."""
+
+import ctypes
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from dialect.conftest import NAMES, Shape, ceil_div, elementwise_names
+
+pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_driver]
+
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+# What a sum over some hundred values may differ by.
+TOLERANCES = {
+    torch.float32: {"rtol": 1e-4, "atol": 1e-4},
+    torch.float16: {"rtol": 4e-3, "atol": 4e-3},
+    torch.bfloat16: {"rtol": 2e-2, "atol": 2e-2},
+    torch.int64: {"rtol": 0, "atol": 0},
+    torch.bool: {"rtol": 0, "atol": 0},
+}
+i32 = ctypes.c_int32
+
+
+def by_x(numbers) -> str:
+    """The id of a test's sizes."""
+    return "x".join(map(str, numbers))
+
+
+floats = pytest.mark.parametrize("dtype", FLOATS, ids=NAMES.get)
+all_types = pytest.mark.parametrize("dtype", NAMES, ids=NAMES.get)
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+
+
+def values(dtype: torch.dtype, *shape: int) -> torch.Tensor:
+    if dtype.is_floating_point:
+        return torch.randn(shape).to(dtype)
+    return torch.randint(0, 2, shape).bool() if dtype == torch.bool else torch.randint(-9, 9, shape)
+
+
+def on_device(*tensors: torch.Tensor) -> list[torch.Tensor]:
+    return [tensor.acme() for tensor in tensors]
+
+
+def empty(*shape: int, dtype: torch.dtype) -> torch.Tensor:
+    return torch.full(shape, 1, dtype=dtype, device="acme")
+
+
+def close(got: torch.Tensor, want: torch.Tensor, **tolerances: float) -> None:
+    tolerances = tolerances or TOLERANCES.get(want.dtype, {"rtol": 0, "atol": 0})
+    torch.testing.assert_close(got.cpu(), want, equal_nan=True, **tolerances)
+
+
+# ---- Elementwise
+
+POSITIVE = {"log", "log1p", "sqrt", "rsqrt", "pow", "reciprocal", "div", "fmod"}
+
+
+def expected(name: str, a: torch.Tensor, b: torch.Tensor, s: float) -> torch.Tensor:
+    if name.endswith("_backward"):
+        if name == "gelu_backward":
+            return torch.ops.aten.gelu_backward(a, b)
+        y = b.float()
+        if name == "relu_backward":
+            return torch.where(y > 0, a, 0)
+        factor = {"sigmoid": y * (1 - y), "tanh": 1 - y * y}
+        return (a.float() * factor[name.removesuffix("_backward")]).to(a.dtype)
+    if name in ("add", "sub"):
+        return getattr(torch, name)(a, b, alpha=s)
+    if name == "copy":
+        return a.clone()
+    if name in ("silu", "gelu", "softplus"):
+        return getattr(F, name)(a)
+    function = getattr(torch, name)
+    is_binary = name in {
+        n for n, kind in elementwise_names(True) if kind in ("BINARY", "COMPARISON")
+    }
+    return function(a, b) if is_binary else function(a)
+
+
+@all_types
+def test_elementwise(library, dtype):
+    lib = library(dtype)
+    n, s = 700, 1.0 if dtype.is_floating_point else 1
+    for name, kind in elementwise_names(dtype.is_floating_point):
+        if dtype == torch.bool and name in ("sub", "neg", "abs", "relu"):
+            continue  # PyTorch refuses them
+        a, b = values(dtype, n), values(dtype, n)
+        if name in POSITIVE:
+            a, b = a.abs() + 0.125, b.abs() + 0.25
+        elif dtype.is_floating_point:
+            a[7] = math.nan
+        want = expected(name, a, b, s)
+        out, x, y = empty(n, dtype=want.dtype), *on_device(a, b)
+        operands = (x, y) if kind in ("BINARY", "COMPARISON") else (x,)
+        lib.launch(f"{name}_{NAMES[dtype]}", 2, n, s, out, *operands)
+        close(out, want)
+
+
+MIXED = [
+    ("add", torch.randn(33, 70).t(), torch.randn(33), torch.float32),
+    ("mul", torch.randint(-9, 9, (4, 5, 70)), torch.randn(5, 1).half(), torch.float32),
+    ("lt", torch.randn(3, 1, 130), torch.randn(4, 1).bfloat16(), torch.float32),
+    ("add", torch.randint(0, 99, (50, 60)).int(), torch.randint(0, 9, (60,)).byte(), torch.int64),
+    ("maximum", torch.randn(2, 3, 4, 5, 6).permute(4, 0, 3, 1, 2), torch.randn(1), torch.float32),
+    ("mul", torch.randn(100, 64).half()[::2, ::3], torch.rand(22) > 0.5, torch.float32),
+]
+
+
+@pytest.mark.parametrize("case", range(len(MIXED)))
+@pytest.mark.parametrize("way", ["rows", "any"])
+def test_strides_and_mixed_types(library, case, way):
+    name, a, b, computed_in = MIXED[case]
+    lib, is_floating = library(computed_in), computed_in.is_floating_point
+    want = expected(name, a, b, 1)
+    x, y = torch.broadcast_tensors(*on_device(a, b))
+    out = empty(*want.shape, dtype=want.dtype)
+    shape = Shape.of_bytes(out, x, y)
+    s = 1.0 if is_floating else 1
+    full_name = f"{name}_{way}_{NAMES[computed_in]}"
+    if way == "rows":
+        inner = want.shape[-1]
+        blocks = ceil_div(inner, lib.items)
+        lib.launch(full_name, blocks * (want.numel() // inner), shape, blocks, s, out, x, y)
+    else:
+        lib.launch(full_name, 3, shape, want.numel(), s, out, x, y)
+    close(out, want)
+
+
+# ---- Reductions
+
+
+@all_types
+@pytest.mark.parametrize("gone", [[0], [1], [2], [0, 2], [0, 1, 2]], ids=by_x)
+def test_reductions(library, dtype, gone):
+    lib = library(dtype)
+    x = values(dtype, 4, 7, 90 if lib.is_small else 530)
+    if dtype.is_floating_point:
+        x *= 0.1
+    kept = [d for d in range(3) if d not in gone]
+    sizes = [x.size(d) for d in kept] or [1]
+    results, n = math.prod(sizes), math.prod(x.size(d) for d in gone)
+    kept_shape = Shape.of(sizes, torch.empty(sizes).stride(), [x.stride(d) for d in kept] or [0])
+    gone_shape = Shape.of([x.size(d) for d in gone], [0] * 3, [x.stride(d) for d in gone])
+    parts = 1 if results > 16 else min(64, ceil_div(n, 256))
+    of_partial = torch.float32 if dtype.is_floating_point else torch.int64
+    for name in ("sum", "prod", "amax", "amin", *["mean"] * dtype.is_floating_point):
+        if name == "prod":  # over one dimension only, in PyTorch
+            flat = x.permute(*kept, *gone).reshape(results, n)
+            want = flat.float().prod(1).to(dtype) if dtype.is_floating_point else flat.prod(1)
+        else:
+            want = getattr(torch, name)(x, gone).reshape(results)
+        out, partial = empty(results, dtype=want.dtype), empty(results * parts, dtype=of_partial)
+        full_name = f"{name}_{NAMES[dtype]}"
+        places = kept_shape, gone_shape
+        lib.launch(full_name, results * parts, *places, n, parts, partial, out, x.acme())
+        if parts > 1:
+            again = f"{name}_parts_{NAMES[dtype]}"
+            lib.launch(again, results, kept_shape, n, parts, out, partial)
+        close(out, want)
+
+
+@all_types
+def test_sum_of_columns(library, dtype):
+    x = values(dtype, 30, 177)
+    want = x.float().sum(0).to(dtype) if dtype.is_floating_point else x.sum(0)
+    out, lib = empty(177, dtype=want.dtype), library(dtype)
+    lib.launch(f"sum_columns_{NAMES[dtype]}", ceil_div(177, lib.items), 177, 30, out, x.acme())
+    close(out, want)
+
+
+@all_types
+def test_argmax(library, dtype):
+    x = values(dtype, 30, 177)
+    if dtype.is_floating_point:
+        x[3, 5] = math.nan
+        x[4, 100] = x[4, 160] = 9
+    out, kept = empty(30, dtype=torch.int64), Shape.of([30], [1], [177])
+    library(dtype).launch(f"argmax_{NAMES[dtype]}", 30, kept, 177, 1, out, x.acme())
+    # Of equal values PyTorch promises none; here it is the first.
+    at = torch.arange(177).expand(30, 177)
+    is_best = x.isnan() if dtype.is_floating_point else torch.zeros_like(x, dtype=torch.bool)
+    most = x.float().amax(1, keepdim=True)
+    is_best = torch.where(is_best.any(1, keepdim=True), is_best, x.float() == most)
+    close(out, torch.where(is_best, at, 177).amin(1))
+
+
+@floats
+def test_variance(library, dtype):
+    x = values(dtype, 30, 177) + 3
+    out, kept = empty(30, dtype=dtype), Shape.of([30], [1], [177])
+    library(dtype).launch(f"var_{NAMES[dtype]}", 30, kept, 177, 1, 1, out, x.acme())
+    close(out, x.float().var(1).to(dtype))
+
+
+# ---- Rows
+
+
+@floats
+@pytest.mark.parametrize("is_log", [0, 1], ids=["softmax", "log_softmax"])
+@pytest.mark.parametrize("shape", [(6, 300), (4, 33, 5), (3, 7)], ids=by_x)
+def test_softmax(library, dtype, is_log, shape):
+    x, grad = values(dtype, *shape), values(dtype, *shape)
+    x[0, 1] = -math.inf
+    n, inner, lib = shape[1], math.prod(shape[2:]), library(dtype)
+    rows = x.numel() // n
+    want = (torch.log_softmax if is_log else torch.softmax)(x, 1)
+    out, of_x = empty(*shape, dtype=dtype), empty(*shape, dtype=dtype)
+    lib.launch(f"softmax_{NAMES[dtype]}", rows, n, inner, i32(is_log), out, x.acme())
+    close(out, want)
+    back = "_log_softmax_backward_data" if is_log else "_softmax_backward_data"
+    want_back = getattr(torch.ops.aten, back)(grad, want, 1, dtype)
+    name = f"softmax_backward_{NAMES[dtype]}"
+    lib.launch(name, rows, n, inner, i32(is_log), of_x, grad.acme(), want.acme())
+    close(of_x, want_back)
+
+
+@floats
+def test_layer_norm(library, dtype):
+    lib, T, rows, n = library(dtype), NAMES[dtype], 6, 177
+    x, weight, bias = values(dtype, rows, n), values(dtype, n), values(dtype, n)
+    grad = values(dtype, rows, n)
+    of_floats = [t.float() for t in (x, weight, bias)]
+    y, mean, rstd = torch.native_layer_norm(of_floats[0], [n], *of_floats[1:], 1e-5)
+    of_x, of_weight, of_bias = torch.ops.aten.native_layer_norm_backward(
+        grad.float(), of_floats[0], [n], mean, rstd, *of_floats[1:], [True] * 3
+    )
+    out, out_x = empty(rows, n, dtype=dtype), empty(rows, n, dtype=dtype)
+    out_mean, out_rstd = empty(rows, dtype=torch.float32), empty(rows, dtype=torch.float32)
+    out_weight, out_bias = empty(n, dtype=dtype), empty(n, dtype=dtype)
+    x, weight, bias, grad = on_device(x, weight, bias, grad)
+    lib.launch(f"layer_norm_{T}", rows, n, 1e-5, out, out_mean, out_rstd, x, weight, bias)
+    made = (out_x, grad, x, out_mean, out_rstd, weight)
+    lib.launch(f"layer_norm_backward_{T}", rows, n, *made)
+    of_columns = (out_weight, out_bias, grad, x, out_mean, out_rstd)
+    groups = ceil_div(n, lib.items)
+    lib.launch(f"layer_norm_backward_weight_{T}", groups, rows, n, *of_columns)
+    close(out, y.to(dtype))
+    close(out_mean, mean.view(rows))
+    close(out_rstd, rstd.view(rows))
+    close(out_x, of_x.to(dtype))
+    close(out_weight, of_weight.to(dtype))
+    close(out_bias, of_bias.to(dtype))
+
+
+@floats
+def test_layer_norm_without_weight_and_bias(library, dtype):
+    x, none = values(dtype, 3, 40), torch.empty(0, device="acme")
+    assert none.data_ptr() == 0
+    out, stats = empty(3, 40, dtype=dtype), empty(2, 3, dtype=torch.float32)
+    given = (out, stats[0], stats[1], x.acme(), none, none)
+    library(dtype).launch(f"layer_norm_{NAMES[dtype]}", 3, 40, 1e-5, *given)
+    close(out, F.layer_norm(x.float(), [40]).to(dtype))
+
+
+@all_types
+@pytest.mark.parametrize("shape", [(4, 300, 1), (3, 130, 7), (2, 1, 2)], ids=by_x)
+def test_cumsum(library, dtype, shape):
+    x = values(dtype, *shape)
+    if dtype.is_floating_point:
+        x *= 0.1
+    want = x.float().cumsum(1).to(dtype) if dtype.is_floating_point else x.cumsum(1)
+    out = empty(*shape, dtype=want.dtype)
+    rows = shape[0] * shape[2]
+    library(dtype).launch(f"cumsum_{NAMES[dtype]}", rows, shape[1], shape[2], out, x.acme())
+    close(out, want)
+
+
+@all_types
+@pytest.mark.parametrize("n", [1, 5, 200, 2048])
+@pytest.mark.parametrize("down", [0, 1], ids=["ascending", "descending"])
+def test_sort(library, dtype, n, down):
+    lib = library(dtype)
+    if n > 200 and lib.is_small:
+        pytest.skip("needs a device: fibers are slow")
+    x = values(dtype, 3, n)
+    if dtype.is_floating_point:
+        x[2, 0] = math.nan
+    want, want_places = torch.sort(x, dim=1, descending=bool(down), stable=True)
+    out, places = empty(3, n, dtype=dtype), empty(3, n, dtype=torch.int64)
+    size = 1 << (n - 1).bit_length()
+    given = (n, i32(size), i32(down), out, places, x.acme())
+    lib.launch(f"sort_rows_{NAMES[dtype]}", 3, *given)
+    close(out, want)
+    close(places, want_places)
+
+
+# ---- Places from an index
+
+
+@all_types
+def test_index(library, dtype):
+    lib, T = library(dtype), NAMES[dtype]
+    table, grad = values(dtype, 40, 12), values(dtype, 90, 12)
+    index = torch.randint(0, 40, (90,))
+    of_sum = torch.float32 if dtype.is_floating_point else torch.int64
+    wrong = torch.zeros(1, dtype=torch.int32, device="acme")
+    out, of_table = empty(90, 12, dtype=dtype), torch.zeros(40, 12, dtype=of_sum, device="acme")
+    lib.launch(f"index_select_{T}", 3, 90, 12, 40, out, table.acme(), index.acme(), wrong)
+    close(out, table[index])
+    given = (90, 12, 40, 3, of_table, grad.acme(), index.acme(), wrong)
+    lib.launch(f"embedding_backward_{T}", 3, *given)
+    used = index != 3
+    sums = torch.zeros(40, 12, dtype=of_sum)
+    close(of_table, sums.index_add_(0, index[used], grad[used].to(of_sum)))
+
+    x, places, source = values(dtype, 5, 30, 8), torch.randint(0, 30, (5, 11, 8)), None
+    source = values(dtype, 5, 11, 8)
+    out = empty(5, 11, 8, dtype=dtype)
+    lib.launch(f"gather_{T}", 2, 5, 11, 30, 8, out, x.acme(), places.acme(), wrong)
+    close(out, x.gather(1, places))
+    out = torch.zeros(5, 30, 8, dtype=of_sum, device="acme")
+    given = (5, 11, 30, 8, out, source.acme(), places.acme(), wrong)
+    lib.launch(f"scatter_add_{T}", 2, *given)
+    close(out, torch.zeros(5, 30, 8, dtype=of_sum).scatter_add(1, places, source.to(of_sum)))
+    assert wrong.item() == 0
+
+
+@all_types
+@pytest.mark.parametrize("place", [-1, 40])
+def test_a_place_outside_is_told(library, dtype, place):
+    wrong = torch.zeros(1, dtype=torch.int32, device="acme")
+    table, out = values(dtype, 40, 12).acme(), empty(1, 12, dtype=dtype)
+    given = (1, 12, 40, out, table, torch.tensor([place]).acme(), wrong)
+    library(dtype).launch(f"index_select_{NAMES[dtype]}", 1, *given)
+    assert wrong.item() == 1
+    close(out, torch.ones(1, 12, dtype=dtype))
+
+
+# ---- Matrices
+
+
+class MatmulSizes(ctypes.Structure):
+    _fields_ = tuple(
+        (name, ctypes.c_int64)
+        for name in [
+            "m",
+            "n",
+            "k",
+            "a_row",
+            "a_column",
+            "a_batch",
+            "b_row",
+            "b_column",
+            "b_batch",
+            "c_row",
+            "c_batch",
+        ]
+    )
+
+
+def matmul(lib, a, b, out, alpha=1.0, beta=0.0) -> None:
+    (batch, m, k), n = a.shape, b.size(2)
+    strides = (*(a.stride(d) for d in (1, 2, 0)), *(b.stride(d) for d in (1, 2, 0)), n, m * n)
+    groups = batch * ceil_div(m, lib.items // 4) * ceil_div(n, 64)
+    sizes = MatmulSizes(m, n, k, *strides)
+    lib.launch(f"matmul_{lib.module}", groups, sizes, alpha, beta, out, a, b)
+
+
+@floats
+@pytest.mark.parametrize("sizes", [(64, 64, 64), (70, 77, 33), (1, 130, 40), (65, 3, 17)], ids=by_x)
+@pytest.mark.parametrize("turned", [(0, 0), (0, 1), (1, 0), (1, 1)], ids=by_x)
+def test_matmul(library, dtype, sizes, turned):
+    m, n, k = sizes
+    a = values(dtype, 2, *((k, m) if turned[0] else (m, k)))
+    b = values(dtype, 2, *((n, k) if turned[1] else (k, n)))
+    before = values(dtype, 2, m, n)
+    x, y, out = on_device(a, b, before)
+    x, a = (x.mT, a.mT) if turned[0] else (x, a)
+    y, b = (y.mT, b.mT) if turned[1] else (y, b)
+    matmul(library(dtype), x, y, out, 2.0, 0.5)
+    want = (2 * (a.float() @ b.float()) + 0.5 * before.float()).to(dtype)
+    close(out, want, rtol=2e-2, atol=6e-2) if dtype != torch.float32 else close(out, want)
+    out.fill_(math.nan)  # which beta 0 does not read
+    matmul(library(dtype), x, y, out)
+    assert not out.isnan().any().item()
+
+
+class Im2colSizes(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ["channels", "h", "w", "kh", "kw", "oh", "ow"]),
+        *((name, ctypes.c_int32 * 2) for name in ("stride", "padding", "dilation")),
+    )
+
+
+@floats
+def test_convolution(library, dtype):
+    lib = library(dtype)
+    x, weight = values(dtype, 1, 5, 19, 13), values(dtype, 8, 5, 3, 2)
+    how = {"stride": (2, 1), "padding": (1, 2), "dilation": (1, 3)}
+    want = F.conv2d(x.float(), weight.float(), **how).to(dtype)
+    places = want.shape[2] * want.shape[3]
+    columns, out = empty(1, 30, places, dtype=dtype), empty(1, 8, places, dtype=dtype)
+    sizes = Im2colSizes(5, 19, 13, 3, 2, *want.shape[2:], *how.values())
+    lib.launch(f"im2col_{NAMES[dtype]}", 4, sizes, columns, x.acme())
+    matmul(lib, weight.view(1, 8, 30).acme(), columns, out)
+    close(out.view(want.shape), want, rtol=2e-2, atol=6e-2) if dtype != torch.float32 else close(
+        out.view(want.shape), want
+    )
+
+
+@floats
+@pytest.mark.parametrize("sizes", [(20, 20, 64, 0), (37, 37, 80, 1), (7, 50, 128, 0)], ids=by_x)
+def test_attention(library, dtype, sizes):
+    rows, length, width, causal = sizes
+    q, k, v = (values(dtype, 1, 3, n, width) for n in (rows, length, length))
+    f = [t.float() for t in (q, k, v)]
+    want = F.scaled_dot_product_attention(*f, is_causal=bool(causal)).to(dtype)
+    out, lse = empty(1, 3, rows, width, dtype=dtype), empty(3, rows, dtype=torch.float32)
+    numbers = (rows, length, i32(width), i32(causal), width**-0.5)
+    lib = library(dtype)
+    groups = 3 * ceil_div(rows, 16)
+    lib.launch(f"attention_{NAMES[dtype]}", groups, *numbers, out, lse, *on_device(q, k, v))
+    close(out, want)
+    if not causal:
+        scores = f[0][0] @ f[1][0].mT * width**-0.5
+        close(lse, torch.logsumexp(scores, 2))
+
+
+# ---- Random numbers
+
+
+def test_philox(library):
+    lib = library(None)
+    n = 4 * lib.items
+    out = torch.zeros(n, dtype=torch.int32, device="acme")
+    lib.launch("philox_bits", 1, n, lib.items, 0, 0, out)
+    known = [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]  # Random123's vector for zeros
+    assert [word & 0xFFFFFFFF for word in out[:: lib.items].tolist()] == known
+
+
+def test_uniform_and_normal(library):
+    lib, groups = library(None), 5
+    n = 20_000
+    u, z = torch.zeros(n, device="acme"), torch.zeros(n, device="acme")
+    lib.launch("uniform", groups, n, groups * lib.items, 1234, 8, -1.0, 3.0, u)
+    lib.launch("normal", groups, n, groups * lib.items, 1234, 8, 5.0, 2.0, z)
+    u, z = u.cpu(), z.cpu()
+    assert u.min() >= -1
+    assert u.max() < 3
+    moments = torch.stack([u.mean(), u.std(), z.mean(), z.std()])
+    close(moments, torch.tensor([1, 4 / 12**0.5, 5, 2]), rtol=3e-2, atol=3e-2)
