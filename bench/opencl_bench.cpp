@@ -102,7 +102,7 @@ void launch_100_and_wait_by_driver(benchmark::State& state) {
   check_cl(result);
   void* const memory = memory_of->alloc(context, device, memory_size);
   const numbers given;
-  constexpr std::size_t all = 32, items = 32;
+  constexpr std::size_t all[] = {32, 1, 1}, items[] = {32, 1, 1};
   cl_event events[launches];
   for (auto _ : state) {
     for (cl_event& done : events) {
@@ -111,7 +111,7 @@ void launch_100_and_wait_by_driver(benchmark::State& state) {
       check_cl(api.clSetKernelArg(kernel, 2, sizeof(given.c), &given.c));
       check_cl(api.clSetKernelArg(kernel, 3, sizeof(given.d), &given.d));
       check_cl(
-          api.clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &all, &items, 0, nullptr, &done));
+          api.clEnqueueNDRangeKernel(queue, kernel, 3, nullptr, all, items, 0, nullptr, &done));
       check_cl(api.clFlush(queue));
     }
     check_cl(api.clWaitForEvents(1, &events[launches - 1]));

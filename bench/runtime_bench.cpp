@@ -191,7 +191,7 @@ void call_100_and_wait(benchmark::State& state) {
   if (callbacks == nullptr) return state.SkipWithError("no callbacks");
   for (auto _ : state) {
     for (int i = 0; i < 100; ++i) {
-      check(callbacks->enqueue(self(), 0, nullptr, [](void*) {}, nullptr));
+      check(callbacks->enqueue(self(), 0, [](void*) {}, nullptr, nullptr));
     }
     settle();
   }

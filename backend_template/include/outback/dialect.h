@@ -73,8 +73,9 @@
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 
+#include "outback/dialect/storage.h"
+// What needs the storage types.
 #include "outback/dialect/atomics.h"
 #include "outback/dialect/collectives.h"
-#include "outback/dialect/storage.h"
 
 #endif
