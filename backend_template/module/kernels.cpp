@@ -298,9 +298,9 @@ made_module made_of_dialect(const py::str& source, py::handle items, c10::Device
   py::list numbers;
   for (uint32_t i = 0; i < formats.count; ++i) numbers.append(formats.list[i]);
   py::module_ kernels = part("kernels");
-  const py::object target = kernels.attr("Target")(numbers, formats.target, info.max_group_size,
-                                                   (info.flags & OUTBACK_NO_FLOAT64) == 0,
-                                                   (info.flags & OUTBACK_NO_INT64_ATOMICS) == 0);
+  const py::object target = kernels.attr("Target")(
+      numbers, formats.target, info.max_group_size, (info.flags & OUTBACK_NO_FLOAT64) == 0,
+      (info.flags & OUTBACK_NO_FLOAT16) == 0, (info.flags & OUTBACK_NO_INT64_ATOMICS) == 0);
   const py::tuple made = kernels.attr("module_of")(source, items, target);
   return {made[0].cast<outback_format>(), made[1].cast<std::string>(), made[2].cast<uint32_t>()};
 }

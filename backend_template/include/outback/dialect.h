@@ -36,9 +36,10 @@
 // dialect/collectives.h: sums, maxima and the like over a group. dialect/special.h: PyTorch's
 // special functions, if a kernel includes it.
 //
-// Defined by who compiles: LSIZE (by default 256), HAS_F64 if the device computes float64, and
-// HAS_I64_ATOMICS if it has atomic operations of 64 bits. For a language of a vendor's own, a
-// header with its words stands before this one: docs/dialect.md has the list of the words.
+// Defined by who compiles: LSIZE (by default 256), HAS_F64 and HAS_F16 if the device computes with
+// float64 and float16, and HAS_I64_ATOMICS if it has atomic operations of 64 bits. For a language
+// of a vendor's own, a header with its words stands before this one: docs/dialect.md has the list
+// of the words.
 #ifndef OUTBACK_DIALECT_H
 #define OUTBACK_DIALECT_H
 

@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import os
 import re
 import subprocess
 import sys
@@ -147,7 +148,8 @@ def library(request):
     fibers = request.param == "fibers"
     if fibers and BACKEND not in ("python", "python_protected"):
         pytest.skip("needs the host runtime, which runs fibers")
-    if BACKEND in ("python_cuda", "python_level_zero"):
+    is_executed = BACKEND == "python_level_zero" and "OUTBACK_ZE_EXECUTE" in os.environ
+    if BACKEND in ("python_cuda", "python_level_zero") and not is_executed:
         pytest.skip("needs a driver that executes what is compiled for it")
     if BACKEND == "python_made_up":
         words = (MADE_UP / "words.h").read_text()

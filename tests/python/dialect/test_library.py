@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from dialect.conftest import NAMES, Shape, ceil_div, elementwise_names
+from dialect.conftest import BACKEND, NAMES, Shape, ceil_div, elementwise_names
 
 pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_driver]
 
@@ -29,8 +29,16 @@ def by_x(numbers) -> str:
     return "x".join(map(str, numbers))
 
 
-floats = pytest.mark.parametrize("dtype", FLOATS, ids=NAMES.get)
-all_types = pytest.mark.parametrize("dtype", NAMES, ids=NAMES.get)
+def types(*dtypes: torch.dtype) -> pytest.MarkDecorator:
+    # PoCL compiles each kernel anew, which takes it a quarter of a second.
+    late = (torch.float16, torch.bool) if BACKEND == "python_opencl" else ()
+    marks = {dtype: [pytest.mark.slow] for dtype in late}
+    all_types = [pytest.param(d, marks=marks.get(d, []), id=NAMES[d]) for d in dtypes]
+    return pytest.mark.parametrize("dtype", all_types)
+
+
+floats = types(*FLOATS)
+all_types = types(*NAMES)
 
 
 @pytest.fixture(autouse=True)

@@ -33,6 +33,7 @@ from .suites import BESIDE, ON_CUDA, OTHER_SUITES, PYTHON_SUITES, Suite
 SHORT, LONG = "short", "long"  # ./dev test, and ./dev test --all
 _MUTANTS = ROOT / "tests/mutants/run.py"
 _NEWEST_TORCH = "2.15.0"
+_DIALECT = "tests/python/dialect/test_library.py"
 _CLANG_TARGETS = (
     *("outback_layers", "outback_runtime_host"),
     *("table_of_test", "table_slots_test", "table_check_test"),
@@ -142,15 +143,21 @@ def _on_cuda(suite: Suite) -> Part:
 
 
 def _level_zero_executed(work: Work) -> str:
-    """The suite in every configuration; otherwise the software driver does not run the SPIR-V."""
+    """The suite in every configuration, and the kernels in the dialect; otherwise the software
+    driver does not run the SPIR-V."""
     STAND_INS[1].require(work.folder)
     options = {"OUTBACK_ZE_EXECUTE": "opencl", **provide_intel_opencl()}
-    return ctest.run(
+    suite = ctest.run(
         work.folder,
         "Level Zero, executed",
         *("-R", r"^ze_[a-z_]*suite\.summary$|^fake_ze_kernels_test\."),
         options=options,
     )
+    if not shutil.which("clang-22"):
+        return f"{suite}; not the kernels in the dialect: clang-22 is missing (Debian's package)"
+    variables = {**STAND_INS[1].variables(work.folder), **options}
+    kernels = run_pytest(work.environment, "dialect, Level Zero", _DIALECT, variables, workers=1)
+    return f"{suite}; kernels: {kernels}"
 
 
 def _opencl_on_intel(work: Work) -> str:

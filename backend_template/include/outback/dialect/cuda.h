@@ -17,7 +17,7 @@ typedef double f64;
 #endif
 
 #define GLOBAL
-#define DEVICE static __device__ __forceinline__
+#define DEVICE [[maybe_unused]] static __device__ __forceinline__
 #define KERNEL(name, ...) extern "C" __global__ void __launch_bounds__(LSIZE) name(__VA_ARGS__)
 #define LOCAL(T, name, n) __shared__ T name[n]
 #define LOCAL_MEMORY

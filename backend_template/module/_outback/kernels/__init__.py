@@ -20,6 +20,7 @@ class Target:
     target: str  # the driver's name for it; may be empty
     most_items: int  # in a group; 0: the driver does not tell
     has_float64: bool
+    has_float16: bool
     has_int64_atomics: bool
 
 
@@ -77,6 +78,7 @@ def _items(items: int | None, target: Target) -> int:
 def _definitions(items: int, target: Target) -> str:
     lines = [f"#define LSIZE {items}"]
     lines += ["#define HAS_F64"] * target.has_float64
+    lines += ["#define HAS_F16"] * target.has_float16
     lines += ["#define HAS_I64_ATOMICS"] * target.has_int64_atomics
     return "".join(f"{line}\n" for line in lines)
 
