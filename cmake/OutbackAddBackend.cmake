@@ -2,10 +2,12 @@
 #
 # Included by ../CMakeLists.txt. A backend may be declared in any folder of the project that has called find_package(Outback).
 include_guard(GLOBAL)
+include("${CMAKE_CURRENT_LIST_DIR}/OutbackKernels.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/OutbackPackage.cmake")
 
 # outback_add_backend(<name> SOURCES <file>...
 #                     [RUNTIME custom|host|cuda|level_zero|opencl|null] [RUNTIME_SOURCES <file>...]
+#                     [KERNELS <format>... KERNEL_SOURCES <file>...]
 #                     [PACKAGE <package>] [TARGET <target>] [PYTHON_DIR <folder>] [OUTPUT_DIR <folder>])
 #
 # Adds the extension module <package>._C, which is a whole backend: SOURCES, the torch half, what native kernels are
@@ -19,6 +21,8 @@ include("${CMAKE_CURRENT_LIST_DIR}/OutbackPackage.cmake")
 #   RUNTIME_SOURCES <file>...  C or C++ without torch, with one function in C linkage:
 #                              const outback_runtime* <name>_runtime(void)
 #                              They become the library <target>_runtime, for outback_add_runtime_suite, whatever RUNTIME is
+#   KERNELS <format>...        host, spirv, ptx, opencl_c: what KERNEL_SOURCES are compiled to, and packed into the module
+#   KERNEL_SOURCES <file>...   in the dialect, each a module of kernels: see outback_add_kernels()
 #   PACKAGE <package>          the Python package. Default: torch_<name>
 #   TARGET <target>            the module's target. Default: <package>
 #   PYTHON_DIR <folder>        where the package's Python sources are. Default: the calling folder
@@ -26,7 +30,8 @@ include("${CMAKE_CURRENT_LIST_DIR}/OutbackPackage.cmake")
 #
 # Example: outback_add_backend(acme RUNTIME_SOURCES src/runtime.cpp SOURCES src/module.cpp src/kernels.cpp)
 function(outback_add_backend name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PACKAGE;RUNTIME;TARGET;PYTHON_DIR;OUTPUT_DIR" "SOURCES;RUNTIME_SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PACKAGE;RUNTIME;TARGET;PYTHON_DIR;OUTPUT_DIR"
+                        "SOURCES;RUNTIME_SOURCES;KERNELS;KERNEL_SOURCES")
   if(arg_UNPARSED_ARGUMENTS OR arg_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "outback_add_backend(${name}): cannot read ${arg_UNPARSED_ARGUMENTS}"
                         "${arg_KEYWORDS_MISSING_VALUES}")
@@ -62,6 +67,9 @@ function(outback_add_backend name)
     outback_target_defaults(${arg_TARGET}_runtime)
     find_package(Threads REQUIRED)
     target_link_libraries(${arg_TARGET}_runtime PUBLIC outback::runtime Threads::Threads)
+  endif()
+  if(arg_KERNELS OR arg_KERNEL_SOURCES)
+    outback_add_kernels(${arg_TARGET} SOURCES ${arg_KERNEL_SOURCES} FORMATS ${arg_KERNELS})
   endif()
   _outback_link_runtime(${name} ${arg_TARGET} "${arg_RUNTIME}")
   set_target_properties(

@@ -12,20 +12,23 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 _ONCE = re.compile(r"^\s*#\s*pragma\s+once\b")
 
 
-def inlined(file: Path, folders: list[Path]) -> str:
-    """An include is looked for beside the file that has it, and then in `folders`."""
-    return "".join(_lines(file, folders, set()))
+def inlined(file: Path, folders: list[Path], seen: list[Path] | None = None) -> str:
+    """An include is looked for beside the file that has it, and then in `folders`. `seen` gets the
+    files that were read."""
+    return "".join(_lines(file, folders, set(), [] if seen is None else seen))
 
 
-def _lines(file: Path, folders: list[Path], once: set[Path]) -> list[str]:
+def _lines(file: Path, folders: list[Path], once: set[Path], seen: list[Path]) -> list[str]:
     lines = []
+    if file not in seen:
+        seen.append(file)
     for line in file.read_text(encoding="utf-8").splitlines(keepends=True):
         if _ONCE.match(line):
             if file.resolve() in once:
                 return []
             once.add(file.resolve())
         elif found := _INCLUDE.match(line):
-            lines += _lines(_find(found[1], file, folders), folders, once)
+            lines += _lines(_find(found[1], file, folders), folders, once, seen)
         else:
             lines.append(line)
     return lines

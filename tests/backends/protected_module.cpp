@@ -1,6 +1,9 @@
 // acme for OUTBACK_HOST_PROTECTED=1: a fault in device memory is reported with the operator's name.
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/record_function.h>
+#include <outback/kernels/module.h>
+#include <outback/kernels/packed.h>
 #include <outback/module.h>
 #include <torch/library.h>
 
@@ -36,13 +39,25 @@ int64_t peek(const at::Tensor& tensor) {
   return *static_cast<const volatile uint8_t*>(tensor.const_data_ptr());
 }
 
+// By a kernel in the dialect that the build has packed into this module.
+at::Tensor scale_packed(const at::Tensor& in, double factor) {
+  const at::Tensor out = at::empty_like(in);
+  const auto [handle, items] = outback::kernels::find_packed(in.device(), "packed", "scale");
+  outback::kernels::kernel_stream stream(in.device());
+  outback::kernels::launch(stream, handle, {{4, 1, 1}, {items, 1, 1}}, int32_t(in.numel()),
+                           float(factor), out, in);
+  return out;
+}
+
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(outback_test, library) {
   library.def("peek(Tensor tensor) -> int");
+  library.def("scale_packed(Tensor tensor, float factor) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(outback_test, PrivateUse1, library) {
   library.impl("peek", &peek);
+  library.impl("scale_packed", &scale_packed);
 }
 
 OUTBACK_MODULE(_C) {

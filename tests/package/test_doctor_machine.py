@@ -54,6 +54,14 @@ def test_without_any_tool_each_is_a_problem_and_says_how_to_get_one(tools):
     assert found["cmake"].command == "pip install cmake ninja"
 
 
+def test_compilers_of_kernels_are_named(tools):
+    missing = tried()["kernel compilers"]
+    assert missing.status == "ok"
+    assert "no SPIR-V (clang 22 or newer" in missing.found and "no PTX (NVRTC" in missing.found
+    tools("clang-22", 'echo "    spirv64 - SPIR-V 64-bit"')
+    assert tried()["kernel compilers"].found.startswith("SPIR-V; no PTX")
+
+
 def test_beside_an_installed_backend_only_the_compiler_is_a_problem(tools):
     found = tried(has_backend=True)
     assert (

@@ -6,6 +6,7 @@ import ctypes
 import ctypes.util
 import functools
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -51,8 +52,8 @@ class Program(Compiler):
     suffix: str  # of the source
 
     @abc.abstractmethod
-    def find(self) -> str | None:
-        """The program's path."""
+    def find(self) -> list[str]:
+        """The program's path, and what of its arguments the user has set; empty: it is missing."""
 
     @abc.abstractmethod
     def options(self) -> list[str]: ...
@@ -60,19 +61,17 @@ class Program(Compiler):
     def why_not(self, target: str) -> str | None:
         return None if self.find() else f"{self.wanted} was not found"
 
-    @functools.cache  # noqa: B019 (one object of each class)
     def version(self) -> str:
-        program = str(self.find())
-        told = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
-        return "\n".join([program, told.stdout, *self.options()])
+        command = self.find()
+        return "\n".join([*command, _output(*command, "--version"), *self.options()])
 
     def compile(self, text: str, target: str) -> bytes:
         with tempfile.TemporaryDirectory(prefix="outback_kernel_") as folder:
             source, made = Path(folder, f"kernel{self.suffix}"), Path(folder, "kernel.out")
             source.write_text(text, encoding="utf-8")
-            command = [str(self.find()), *self.options(), "-o", str(made), str(source)]
+            command = [*self.find(), *self.options(), "-o", str(made), str(source)]
             done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-            if done.returncode != 0:
+            if done.returncode != 0 or not made.exists():
                 words = done.stderr.strip() or f"exit status {done.returncode}"
                 raise RuntimeError(f"compile_kernel: {command[0]} refuses the kernel:\n{words}")
             return made.read_bytes()
@@ -82,9 +81,11 @@ class HostCompiler(Program):
     wanted = "a C++ compiler for the host (CXX, or c++, g++ or clang++)"
     suffix = ".cpp"
 
-    def find(self) -> str | None:
-        names = [os.environ.get("CXX") or "", "c++", "g++", "clang++"]
-        return next(filter(None, map(shutil.which, filter(None, names))), None)
+    def find(self) -> list[str]:
+        for command in (shlex.split(os.environ.get("CXX", "")), ["c++"], ["g++"], ["clang++"]):
+            if command and (program := shutil.which(command[0])):
+                return [program, *command[1:]]
+        return []
 
     def options(self) -> list[str]:
         return [
@@ -100,13 +101,12 @@ class SpirvClang(Program):
     wanted = "clang 22 or newer with the target SPIR-V (Debian: clang-22)"
     suffix = ".cl"
 
-    @functools.cache  # noqa: B019
-    def find(self) -> str | None:
+    def find(self) -> list[str]:
         for name in ("clang-24", "clang-23", "clang-22", "clang"):
             program = shutil.which(name)
             if program is not None and "spirv64" in _output(program, "--print-targets"):
-                return program
-        return None
+                return [program]
+        return []
 
     def options(self) -> list[str]:
         return [
@@ -182,6 +182,7 @@ def add(number: int, compiler: Compiler) -> None:
     _BY_FORMAT[number] = compiler
 
 
+@functools.cache
 def _output(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True).stdout
 

@@ -7,13 +7,14 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import variables
+from .. import toolkit, variables
 from ..refused import Refused
 from .finding import NOTE, OK, PROBLEM, Finding, one_line
 
@@ -21,6 +22,7 @@ _SECTION = "toolchain"
 _COMPILERS = ("c++", "g++", "clang++")  # where CXX is not set, in CMake's order
 _OLDEST_CMAKE = (3, 24)
 _OLDEST_GCC = 12
+_KERNEL_FORMATS = {"spirv": "SPIR-V", "ptx": "PTX"}  # that make_kernels.py makes
 _LIMIT = 20.0  # seconds for any of these programs
 # What the sources begin with, and what a runtime library ends with: a link.
 _PROGRAM = """
@@ -40,6 +42,7 @@ def findings(has_backend: bool) -> Iterator[Finding]:
     yield _cmake(bad)
     yield _build_tool(bad)
     yield _googletest()
+    yield _kernel_compilers()
 
 
 def _compiler(bad: str) -> Iterator[Finding]:
@@ -183,6 +186,21 @@ def _googletest() -> Finding:
         "to build the runtime suite without a network, install it",
         _apt("libgtest-dev libgmock-dev"),
     )
+
+
+def _kernel_compilers() -> Finding:
+    """Of kernels in the dialect, besides the host's: those that compile_kernel would use too."""
+    script = os.fspath(toolkit.tree() / "cmake/make_kernels.py")
+    said = _ran([sys.executable, script, "why", *_KERNEL_FORMATS], subprocess.DEVNULL)
+    missing = dict(line.split(": ", 1) for line in said.text.splitlines() if ": " in line)
+    if said.why or said.code != 0:
+        missing = dict.fromkeys(_KERNEL_FORMATS, said.why or f"exit status {said.code}")
+    words = [
+        f"no {name} ({one_line(missing[key])})" if key in missing else name
+        for key, name in _KERNEL_FORMATS.items()
+    ]
+    needed = "; only devices that take this format need it" if missing else ""
+    return Finding(_SECTION, "kernel compilers", "; ".join(words) + needed)
 
 
 @dataclass

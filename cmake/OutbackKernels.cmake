@@ -1,0 +1,110 @@
+# Kernels in the dialect as a part of a library: outback_add_kernels().
+#
+# Included by ../CMakeLists.txt. make_kernels.py does the work, with the Python whose torch is compiled against.
+include_guard(GLOBAL)
+
+# outback_add_kernels(<target> SOURCES <file>... FORMATS <format>... [FOLDERS <folder>...])
+#
+# Compiles each source, which is in the dialect (docs/dialect.md), for each format, and packs the modules into <target>.
+# <outback/kernels/packed.h> finds them: by the name of the source without its ending. A user of <target> needs no compiler
+# for them, and nothing reads them before their first use.
+#
+#   <target>             a library or program; it needs outback::kernels, as a backend's module has it
+#   SOURCES <file>...    one module each
+#   FORMATS <format>...  host, spirv, ptx, opencl_c. A format whose compiler is missing here is left out, and a message says
+#                        which compiler that is. OpenCL C is packed as text, which the driver compiles
+#   FOLDERS <folder>...  where the sources' own includes are, besides beside them
+#
+# Example: outback_add_kernels(torch_acme SOURCES src/swiglu.k FORMATS spirv opencl_c)
+function(outback_add_kernels target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;FORMATS;FOLDERS")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES OR NOT arg_FORMATS)
+    message(FATAL_ERROR "outback_add_kernels(${target}): expected SOURCES and FORMATS; cannot read "
+                        "\"${arg_UNPARSED_ARGUMENTS}\"")
+  endif()
+  set(here "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
+  set(script "${here}/make_kernels.py")
+  set(tools "${script}" "${here}/inline_includes.py" "${here}/../backend_template/module/_outback/kernels/compilers.py")
+  _outback_formats_here(${target} "${script}" arg_FORMATS)
+  set(folders "")
+  foreach(folder IN LISTS arg_FOLDERS)
+    get_filename_component(folder "${folder}" ABSOLUTE)
+    list(APPEND folders --folder "${folder}")
+  endforeach()
+
+  set(output "${CMAKE_CURRENT_BINARY_DIR}/${target}_kernels")
+  file(MAKE_DIRECTORY "${output}")
+  set(OUTBACK_BYTES "")
+  set(OUTBACK_ENTRIES "")
+  set(files "")
+  foreach(source IN LISTS arg_SOURCES)
+    get_filename_component(source "${source}" ABSOLUTE)
+    get_filename_component(name "${source}" NAME_WE)
+    foreach(format IN LISTS arg_FORMATS)
+      _outback_variants(${format} variants)
+      foreach(variant IN LISTS variants)
+        string(REPLACE "." ";" parts "${variant}")
+        list(GET parts 0 items)
+        list(GET parts 1 has_f64)
+        set(defined "")
+        if(items)
+          list(APPEND defined --define LSIZE=${items})
+        endif()
+        if(has_f64)
+          list(APPEND defined --define HAS_F64=)
+        endif()
+        set(made "${output}/${name}.${variant}.${format}")
+        add_custom_command(
+          OUTPUT "${made}"
+          COMMAND "${Python_EXECUTABLE}" -S "${script}" make "${made}" ${format} "${source}" ${defined} ${folders}
+          DEPENDS "${source}" ${tools}
+          DEPFILE "${made}.d"
+          COMMENT "Compiling the kernels of ${name}, ${format}"
+          VERBATIM)
+        list(APPEND files "${made}")
+        string(MAKE_C_IDENTIFIER "outback_${target}_${name}_${variant}_${format}" symbol)
+        string(APPEND OUTBACK_BYTES "OUTBACK_BYTES(${symbol}, \"${made}\")\n")
+        string(APPEND OUTBACK_ENTRIES
+               "    {\"${name}\", format_${format}, ${items}, ${has_f64}, ${symbol}, ${symbol}_end},\n")
+      endforeach()
+    endforeach()
+  endforeach()
+  configure_file("${here}/packed_kernels.cpp.in" "${output}/packed_kernels.cpp" @ONLY)
+  set_source_files_properties("${output}/packed_kernels.cpp" PROPERTIES OBJECT_DEPENDS "${files}" SKIP_UNITY_BUILD_INCLUSION
+                                                                        ON)
+  target_sources(${target} PRIVATE "${output}/packed_kernels.cpp")
+endfunction()
+
+# Leaves in <list> the formats that can be made here, and says of the others what is missing.
+function(_outback_formats_here target script list)
+  execute_process(
+    COMMAND "${Python_EXECUTABLE}" -S "${script}" why ${${list}}
+    OUTPUT_VARIABLE missing
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" missing "${missing}")
+  set(formats "${${list}}")
+  foreach(line IN LISTS missing)
+    string(REGEX REPLACE ":.*" "" format "${line}")
+    if(line MATCHES "is no format")
+      message(FATAL_ERROR "outback_add_kernels(${target}): ${line}")
+    endif()
+    list(REMOVE_ITEM formats ${format})
+    message(STATUS "Outback: ${target} gets no kernels in the format ${line}")
+  endforeach()
+  if(NOT formats)
+    message(FATAL_ERROR "outback_add_kernels(${target}): no format can be made here: ${missing}")
+  endif()
+  set(${list} "${formats}" PARENT_SCOPE)
+endfunction()
+
+# The modules of a format, each <items in a group>.<has float64>: a device takes the largest that fits it. Text is for all
+# devices.
+function(_outback_variants format out)
+  if(format STREQUAL opencl_c)
+    set(${out} "0.0" PARENT_SCOPE)
+  elseif(format STREQUAL spirv)
+    set(${out} "256.0;256.1;64.0;64.1" PARENT_SCOPE)
+  else()
+    set(${out} "256.1" PARENT_SCOPE)
+  endif()
+endfunction()
