@@ -265,8 +265,8 @@ PARTS = (
     *map(_whole_python, PYTHON_SUITES),
     *map(_suite, OTHER_SUITES),
     *(_slow(suite) for suite in OTHER_SUITES if suite.marks),
-    # OpenCL's memory is apart, as the host's is in another run: its own is at standard only.
-    *(_conformance_quick(run) for run in RUNS if run.name != "OpenCL"),
+    # A driver's memory is in place or apart, as the host's is: drivers are at standard only.
+    *(_conformance_quick(run) for run in RUNS if run.driver is None),
     *map(_conformance, RUNS),
     _long(
         "cpp-long",
