@@ -27,6 +27,15 @@ void check_argument_sizes(const std::string& kernel, const outback_launch& launc
   }
 }
 
+/// Throws outback::invalid_argument if the kernel declares more local memory than a group gets:
+/// some drivers end the process at its first launch. Both sizes are in bytes.
+inline void check_declared_local(const std::string& kernel, uint64_t declared, uint64_t most) {
+  if (declared <= most) return;
+  throw invalid_argument("the kernel " + kernel + " declares " + std::to_string(declared) +
+                         " bytes of local memory, and a group of the device gets at most " +
+                         std::to_string(most));
+}
+
 /// Throws outback::invalid_argument if a group of the launch has more than `most_items` items or
 /// asks for more than `most_local` bytes of local memory.
 inline void check_group(const std::string& kernel, const outback_launch& launch,

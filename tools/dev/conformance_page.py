@@ -19,7 +19,7 @@ Each column is a run of [`outback conformance --level standard`](conformance.md)
 [scaffold](glossary.md), built on one of Outback's [runtimes](runtimes.md). *Memory apart* is the
 host runtime with [memory that the CPU cannot address](glossary.md). *Null* is a runtime with the
 eight required functions and nothing else. CUDA and Level Zero run on [stand-ins](glossary.md):
-drivers in software.
+drivers in software. OpenCL runs on PoCL, a driver for the CPU.
 
 `./dev test --all` makes the runs, and so does `./dev test --only` with the parts whose names begin
 with `conformance-`; `./dev conformance-page` then writes this page from their reports. A later

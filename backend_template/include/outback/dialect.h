@@ -56,6 +56,11 @@
 #include "outback/dialect/host.hpp"
 #endif
 
+// So that a compiler says why it knows no f64.
+#ifndef HAS_F64
+#define f64 this_device_has_no_float64
+#endif
+
 // Where an item of the device runs the body itself, a region is the code of the item.
 #ifndef ITEMS
 #define ITEMS

@@ -56,6 +56,7 @@ void kernel::ask_driver() {
   info_.subgroup_size =
       told.requiredSubgroupSize != 0 ? told.requiredSubgroupSize : told.maxSubgroupSize;
   info_.local_size = told.localMemSize;
+  check_declared_local(declared_.name, info_.local_size, device_.facts().most_local);
   info_.private_size = uint64_t(told.privateMemSize) + told.spillMemSize;
   const uint32_t of_device = device_.facts().info.max_group_size;
   const uint64_t of_kernel = uint64_t(told.maxSubgroupSize) * told.maxNumSubgroups;
@@ -111,8 +112,7 @@ void kernel::check_sizes(const outback_launch& given) const {
     check_most("groups", dimensions[i], given.groups[i], limits.most_groups[i]);
     check_most("items a group", dimensions[i], given.items[i], limits.most_items[i]);
   }
-  check_group(declared_.name, given, info_.max_items,
-              limits.most_local - std::min<uint64_t>(info_.local_size, limits.most_local));
+  check_group(declared_.name, given, info_.max_items, limits.most_local - info_.local_size);
 }
 
 void kernel::set_argument(uint32_t number, std::size_t size, const void* value) const {

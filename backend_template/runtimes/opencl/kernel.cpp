@@ -57,8 +57,8 @@ kernel::kernel(device& of, cl_kernel handle, const std::string& name,
     info_.max_items = uint32_t(group_fact<std::size_t>(of, handle, CL_KERNEL_WORK_GROUP_SIZE));
     info_.local_size = group_fact<cl_ulong>(of, handle, CL_KERNEL_LOCAL_MEM_SIZE);
     info_.private_size = group_fact<cl_ulong>(of, handle, CL_KERNEL_PRIVATE_MEM_SIZE);
-    const uint64_t all = of.facts().local_memory;
-    local_limit_ = all > info_.local_size ? all - info_.local_size : 0;
+    check_declared_local(name, info_.local_size, of.facts().local_memory);
+    local_limit_ = of.facts().local_memory - info_.local_size;
   } catch (...) {
     of.of().api().clReleaseKernel(handle);
     throw;

@@ -90,6 +90,12 @@ def test_the_compilers_words_have_the_line():
         compiled(broken)
 
 
+def test_too_much_local_memory_is_refused():
+    source = SOURCE + "KERNEL(big, GLOBAL f32* out) { LOCAL(f32, x, 1 << 24); ONE { x[0] = 1; } }\n"
+    with pytest.raises(RuntimeError, match="too much local memory"):
+        compiled(source, "big")
+
+
 def test_code_that_the_system_keeps_is_not_taken_for_other_code():
     # The fibers are a variable of the stream's thread, which lives on.
     fibers = compiled(FIBERS, items=64)

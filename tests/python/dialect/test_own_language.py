@@ -11,6 +11,7 @@ from conftest import BUILD
 pytestmark = pytest.mark.any_runtime
 
 HERE = Path(__file__).resolve().parent
+BACKEND = BUILD / "python_made_up"
 WORDS = HERE.parents[1] / "backends/made_up/words.h"
 
 
@@ -19,15 +20,60 @@ def test_a_header_of_words_is_short():
 
 
 def test_all_kernels_run_in_a_language_of_ones_own():
-    backend = BUILD / "python_made_up"
-    assert backend.is_dir()
+    assert BACKEND.is_dir()
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-x"]
     done = subprocess.run(
         [*command, HERE / "test_library.py"],
-        env=os.environ | {"PYTHONPATH": os.fspath(backend)},
+        env=os.environ | {"PYTHONPATH": os.fspath(BACKEND)},
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout
+
+
+_PROGRAM = """
+import torch
+from dialect.conftest import MADE_UP, compile_made_up
+
+source = '''
+#include "outback/dialect.h"
+KERNEL(wide, GLOBAL f32* out) { ITEMS { const f64 x = LID; out[LID] = x; } }
+'''
+try:
+    torch.acme.compile_kernel(source, "wide", language="dialect")
+except RuntimeError as error:
+    print("without a compiler:", error)
+words = (MADE_UP / "words.h").read_text()
+torch.acme.register_kernel_compiler(1001, compile_made_up, words=words, version="1")
+try:
+    torch.acme.compile_kernel(source, "wide", language="dialect")
+except RuntimeError as error:
+    print("without float64:", error)
+try:
+    torch.acme.compile_kernel(source, "wide", language="dialect", items=128)
+except ValueError as error:
+    print("too large:", error)
+"""
+
+
+def test_what_the_device_lacks_is_said(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM],
+        env=os.environ
+        | {
+            "PYTHONPATH": f"{BACKEND}{os.pathsep}{HERE.parent}",
+            "OUTBACK_CACHE_DIR": str(tmp_path),
+        },
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "without a compiler: compile_kernel: the dialect cannot be compiled" in done.stdout
+    assert "nothing compiles the dialect to [1001]" in done.stdout
+    assert "without float64:" in done.stdout and "this_device_has_no_float64" in done.stdout
+    assert "too large: compile_kernel: items is 128, and a group of this device has at most 64" in (
+        done.stdout
+    )

@@ -63,6 +63,18 @@ TEST_F(CLKernelTest, TheBuildLogComesFirst) {
   EXPECT_THAT(last_error(), HasSubstr("\nclBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11)"));
 }
 
+// PoCL ends the process when such a kernel is launched.
+TEST_F(CLKernelTest, AKernelWithMoreLocalMemoryThanAGroupGetsIsRefused) {
+  const outback_module big = module(
+      "__kernel void big(__global int* out) { __local int all[1 << 24]; all[0] = 1;\n"
+      "  out[0] = all[out[1]]; }");
+  outback_kernel none = nullptr;
+  EXPECT_EQ(table().kernels->kernel(table().self, 0, big, "big", &none), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_THAT(last_error(),
+              StartsWith("the kernel big declares 67108864 bytes of local memory, and "
+                         "a group of the device gets at most "));
+}
+
 TEST_F(CLKernelTest, AModuleWithoutKernelsIsRefused) {
   outback_module none = nullptr;
   EXPECT_EQ(load("int twice(int x) { return 2 * x; }", &none), OUTBACK_INVALID_ARGUMENT);

@@ -20,7 +20,6 @@ typedef double f64;
 #define DEVICE [[maybe_unused]] static __device__ __forceinline__
 #define KERNEL(name, ...) extern "C" __global__ void __launch_bounds__(LSIZE) name(__VA_ARGS__)
 #define LOCAL(T, name, n) __shared__ T name[n]
-#define LOCAL_MEMORY
 #define LID ((i32)threadIdx.x)
 #define GROUP ((i64)blockIdx.x)
 #define GROUPS ((i64)gridDim.x)

@@ -30,16 +30,23 @@ typedef double f64;
 
 #define GLOBAL
 #define DEVICE [[maybe_unused]] static inline
-#define LOCAL_MEMORY
 #define GROUP group_
 #define GROUPS i64(launch_->groups[0])
+// A group's memory is on the stack of the thread that runs it. Devices have less of it.
+#define OUTBACK_LOCAL_FITS(T, n)                           \
+  static_assert(sizeof(T) * (n) <= std::size_t{256} << 10, \
+                "too much local memory: the host gives a group at most 256 KiB in one array")
 #ifdef OUTBACK_DIALECT_FIBERS
 #include "outback/dialect/fibers.hpp"
-#define LOCAL(T, name, n) static thread_local T name[n]
+#define LOCAL(T, name, n)   \
+  OUTBACK_LOCAL_FITS(T, n); \
+  static thread_local T name[n]
 #define LID outback_dialect::fibers<LSIZE>::mine().item()
 #define BARRIER outback_dialect::fibers<LSIZE>::mine().wait_at(__LINE__)
 #else
-#define LOCAL(T, name, n) alignas(64) T name[n]
+#define LOCAL(T, name, n)   \
+  OUTBACK_LOCAL_FITS(T, n); \
+  alignas(64) T name[n]
 #define LID lid_
 #define BARRIER static_cast<void>(0)
 #define ITEMS for (i32 lid_ = 0; lid_ < LSIZE; ++lid_)

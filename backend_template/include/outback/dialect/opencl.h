@@ -18,7 +18,6 @@ typedef double f64;
 #define KERNEL(name, ...) \
   __kernel __attribute__((reqd_work_group_size(LSIZE, 1, 1))) void name(__VA_ARGS__)
 #define LOCAL(T, name, n) __local T name[n]
-#define LOCAL_MEMORY __local
 #define LID ((i32)get_local_id(0))
 #define GROUP ((i64)get_group_id(0))
 #define GROUPS ((i64)get_num_groups(0))
