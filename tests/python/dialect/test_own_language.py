@@ -12,6 +12,7 @@ pytestmark = pytest.mark.any_runtime
 
 HERE = Path(__file__).resolve().parent
 BACKEND = BUILD / "python_made_up"
+EXAMPLE = HERE.parents[2] / "examples/compile_kernel/show.py"
 WORDS = HERE.parents[1] / "backends/made_up/words.h"
 
 
@@ -58,22 +59,39 @@ except ValueError as error:
 """
 
 
-def test_what_the_device_lacks_is_said(tmp_path):
+def run(program: str, cache: Path) -> str:
+    """What a program prints on the device with a language of its own."""
+    path = f"{BACKEND}{os.pathsep}{HERE.parent}"
     done = subprocess.run(
-        [sys.executable, "-c", _PROGRAM],
-        env=os.environ
-        | {
-            "PYTHONPATH": f"{BACKEND}{os.pathsep}{HERE.parent}",
-            "OUTBACK_CACHE_DIR": str(tmp_path),
-        },
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": path, "OUTBACK_CACHE_DIR": str(cache)},
         capture_output=True,
         text=True,
         timeout=100,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "without a compiler: compile_kernel: the dialect cannot be compiled" in done.stdout
-    assert "nothing compiles the dialect to [1001]" in done.stdout
-    assert "without float64:" in done.stdout and "this_device_has_no_float64" in done.stdout
-    assert "too large: compile_kernel: items is 128, and a group of this device has at most 64" in (
-        done.stdout
+    return done.stdout
+
+
+def test_the_example_runs_in_a_language_of_ones_own(tmp_path):
+    said = run(
+        f"""
+import runpy, torch
+from dialect.conftest import MADE_UP, compile_made_up
+words = (MADE_UP / "words.h").read_text()
+torch.acme.register_kernel_compiler(1001, compile_made_up, words=words, version="1")
+runpy.run_path({os.fspath(EXAMPLE)!r})
+""",
+        tmp_path,
+    )
+    assert "<kernel scaled_silu_backward on acme:0> does too" in said
+
+
+def test_what_the_device_lacks_is_said(tmp_path):
+    said = run(_PROGRAM, tmp_path)
+    assert "without a compiler: compile_kernel: the dialect cannot be compiled" in said
+    assert "nothing compiles the dialect to [1001]" in said
+    assert "without float64:" in said and "this_device_has_no_float64" in said
+    assert (
+        "too large: compile_kernel: items is 128, and a group of this device has at most 64" in said
     )
