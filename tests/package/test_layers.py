@@ -34,6 +34,9 @@ MAY_INCLUDE = {
     "runtimes/opencl": {"contract", "runtimes"},
     "runtimes/null": {"contract", "runtimes"},
     "layers": {"contract"},
+    # Host compilers read it where a backend runs: the contract's header of host modules, no more.
+    "dialect": {"contract"},
+    "portable": {"dialect"},
     "API": {"contract", "torch", "Python"},
     "API for kernels": {"contract", "torch", "structured adapter"},
     # The class by which a structured kernel of torch's gets its outputs: for vendors' and ours.

@@ -16,6 +16,8 @@ _HEADERS = "backend_template/include/"
 # contract is what a runtime may include: it knows neither torch nor Python.
 PARTS = {
     "contract": (f"{_HEADERS}outback/",),
+    "dialect": (f"{_HEADERS}outback/dialect",),  # dialect.h, and the folder beside it
+    "portable": ("backend_template/portable/",),
     "API": tuple(f"{_HEADERS}outback/{name}.h" for name in ("backend", "module", "nn", "python")),
     "API for kernels": (f"{_HEADERS}outback/kernels/",),
     "structured adapter": (f"{_HEADERS}outback/kernels/structured_adapter.h",),

@@ -109,6 +109,7 @@ __all__ = [
     "power_draw",
     "random",
     "record_operators",
+    "register_kernel_compiler",
     "reset_accumulated_host_memory_stats",
     "reset_accumulated_memory_stats",
     "reset_max_memory_allocated",
@@ -273,6 +274,8 @@ class Kernel:
     def argument_count(self) -> int | None: ...
     @property
     def max_items(self) -> int: ...
+    @property
+    def items(self) -> int: ...
 
 class LongStorage(torch.storage._LegacyStorage): ...
 
@@ -501,15 +504,18 @@ def clock_rate(device: _Device = ...) -> int:
 
 def compile_kernel(
     source: str | bytes,
-    name: str,
+    name: typing.Any,
     *,
     language: str | int | None = ...,
+    items: int | collections.abc.Sequence[int] = ...,
     device: _Device = ...,
-) -> Kernel:
+) -> typing.Any:
     """Compiles `source`, a text or bytes in a language of the device's driver, and returns its
-    kernel `name`. `language` is one of host, spirv, ptx, cubin, hsaco and opencl_c, or the number
-    of a vendor's own format; by default the device's first one for text, or for bytes. An error has
-    the compiler's words.
+    kernel `name`, or for several names a tuple. `language` is one of host, spirv, ptx, cubin, hsaco
+    and opencl_c, or the number of a vendor's own format; by default the device's first one for
+    text, or for bytes. "dialect" is Outback's own language, outback/dialect.h, for every device;
+    its groups have `items` items, by default 256 or the device's most. An error has the compiler's
+    words.
     """
 
 def current_device() -> int:
@@ -756,6 +762,21 @@ class record_operators:
     def __init__(self, with_stack: bool = ...) -> None: ...
     def __enter__(self) -> OperatorRecord: ...
     def __exit__(self, *_: object) -> None: ...
+
+def register_kernel_compiler(
+    number: int,
+    compile: collections.abc.Callable[[str, str], bytes],
+    *,
+    words: str,
+    version: str,
+) -> None:
+    """Lets `compile_kernel` compile the dialect for a format of the vendor's own, 1000 or more.
+
+    `words` is the text of the header with the dialect's words in the vendor's language.
+    `compile(text, target)` returns the module's bytes, and raises an exception with the compiler's
+    words if it refuses the text. `version` names the compiler: for another one, kernels are
+    compiled again. A second call for a format replaces the first.
+    """
 
 def reset_accumulated_host_memory_stats() -> None:
     """Sets what the pinned allocator ever allocated and freed to zero."""
