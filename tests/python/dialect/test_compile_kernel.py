@@ -96,6 +96,97 @@ def test_too_much_local_memory_is_refused():
         compiled(source, "big")
 
 
+@pytest.mark.parametrize(
+    "include",
+    [
+        '#include"outback/dialect.h"',
+        "#include <outback/dialect.h>",
+        '\t#\tinclude\t"outback/dialect.h"// the words',
+        '#include "outback/dialect.h" /* a comment\nthat goes on */',
+        '\ufeff#include "outback/dialect.h"',
+        '#include "outback/dialect.h"\r\n#include "outback/dialect.h"\r\n// twice',
+        '#include "outback/dialect.h"\n// \f \v \x1c \x85 \u2028 end no line',
+    ],
+)
+def test_ways_to_write_an_include(include):
+    source = f"{include}\nKERNEL(group_size, i64 n, GLOBAL f32* out) {{ out[0] = LSIZE; }}\n"
+    assert group_size(compiled(source)) == 256
+    line = source.replace("\r\n", "\n").count("\n") + 1
+    with pytest.raises(RuntimeError, match=f"kernel:{line}:.*\n?.*missing_word"):
+        compiled(f"{source}i32 x = missing_word;\n")
+
+
+def test_lines_above_the_include_have_their_numbers():
+    with pytest.raises(RuntimeError, match=r"kernel:1:.*missing_word"):
+        compiled(f"int x = missing_word;{SOURCE}")
+
+
+def test_a_collective_is_one_statement():
+    source = """
+#include "outback/dialect.h"
+KERNEL(sum_if, i64 n, GLOBAL f32* out) {
+  LOCAL(f32, buffer, LSIZE);
+  ITEMS { buffer[LID] = 1; }
+  if (n > 3) GROUP_SUM(buffer) else GROUP_MAX(buffer)
+  if (n > 4) GROUP_SUM(buffer)
+  ONE { out[0] = buffer[0]; }
+}
+"""
+    sum_if, out = compiled(source, "sum_if", items=64), torch.zeros(1, device="acme")
+    for n, result in ((4, 64), (3, 1)):
+        sum_if(1, 64, (ctypes.c_int64(n), out))
+        assert out.item() == result
+
+
+def test_an_item_of_each_knows_its_number():
+    source = """
+#include "outback/dialect.h"
+KERNEL(sum, i64 n, GLOBAL i64* out) {
+  LOCAL(i64, buffer, LSIZE);
+  PRIVATE(i64, count);
+  ITEMS { buffer[LID] = 0; OWN(count) = 0; }
+  EACH(i, n) { buffer[LID] += i; OWN(count) += 1; }
+  BARRIER;
+  ITEMS { out[GROUP * LSIZE + LID] = OWN(count); }
+  GROUP_SUM(buffer)
+  ONE { out[GROUP * LSIZE] = buffer[0]; }
+}
+"""
+    for text in (source, f"#define OUTBACK_DIALECT_FIBERS\n{source}"):
+        kernel = compiled(text, "sum", items=64)
+        out = torch.zeros(2, 64, dtype=torch.int64, device="acme")
+        kernel(2, 64, (ctypes.c_int64(200), out))
+        assert out[:, 0].sum().item() == sum(range(200))
+        assert out[0, 1:].tolist() == [2] * 63
+        assert out[1, 1:].tolist() == [2] * 7 + [1] * 56
+
+
+@pytest.mark.parametrize("word", ["value", "other", "count", "end", "lid", "group", "half"])
+def test_a_private_variable_may_have_any_name(word):
+    source = """
+#include "outback/dialect.h"
+KERNEL(mean, i64 n, GLOBAL f32* out) {
+  LOCAL(f32, means, LSIZE); LOCAL(f32, m2, LSIZE); LOCAL(f32, counts, LSIZE);
+  LOCAL(f32, tops, LSIZE); LOCAL(f32, totals, LSIZE);
+  PRIVATE(f32, WORD);
+  ITEMS {
+    OWN(WORD) = LID;
+    means[LID] = m2[LID] = counts[LID] = totals[LID] = 0;
+    tops[LID] = -INF;
+    WELFORD_ADD(f32, means[LID], m2[LID], counts[LID], OWN(WORD))
+    SOFTMAX_ADD(f32, tops[LID], totals[LID], OWN(WORD))
+  }
+  GROUP_WELFORD(f32, means, m2, counts)
+  GROUP_SOFTMAX(f32, tops, totals)
+  EACH(i, n) { OWN(WORD) += 1; }
+  ITEMS_BELOW(1) { out[GROUP] = OWN(WORD); out[1] = means[0]; out[2] = tops[0]; }
+}
+"""
+    mean, out = compiled(source.replace("WORD", word), "mean", items=64), torch.zeros(3).acme()
+    mean(1, 64, (ctypes.c_int64(65), out))
+    assert out.tolist() == [2, 31.5, 63]
+
+
 def test_code_that_the_system_keeps_is_not_taken_for_other_code():
     # The fibers are a variable of the stream's thread, which lives on.
     fibers = compiled(FIBERS, items=64)
@@ -165,6 +256,29 @@ def test_a_folder_that_is_a_link_is_not_used(cache, tmp_path):
     assert not [*(tmp_path / "elsewhere").iterdir()]
 
 
+def test_a_folder_that_nobody_can_write_is_read(cache, monkeypatch, recwarn):
+    compiled()
+    kept = sys.modules["torch.acme._outback.kernels.cache"]
+    compilers = sys.modules["torch.acme._outback.kernels.compilers"]
+
+    def read_only(*_, **__):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(kept.os, "utime", read_only)
+    monkeypatch.setattr(compilers.HostCompiler, "compile", None)
+    assert group_size(compiled()) == 256
+    assert not recwarn.list
+
+
+def test_a_user_without_a_home_keeps_nothing(monkeypatch):
+    monkeypatch.delenv("OUTBACK_CACHE_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    with pytest.warns(RuntimeWarning, match="this user has no home: OUTBACK_CACHE_DIR"):
+        assert group_size(compiled()) == 256
+
+
 def test_a_full_disk_costs_the_entry_only(cache, monkeypatch):
     compiled(items=64)
     kept = sys.modules["torch.acme._outback.kernels.cache"]
@@ -214,6 +328,52 @@ def test_a_compiler_that_is_missing_is_named(monkeypatch, tmp_path):
     monkeypatch.delenv("CXX", raising=False)
     with pytest.raises(RuntimeError, match=r"a C\+\+ compiler for the host .* was not found"):
         compiled()
+
+
+def program(path, text: str) -> str:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_cxx_may_have_arguments(cache, monkeypatch, tmp_path):
+    log = tmp_path / "log"
+    ccache = program(tmp_path / "ccache", f'echo "$@" >> {log}; exec "$@"')
+    monkeypatch.setenv("CXX", f"{ccache} c++ -DLSIZE_OF_CXX=1")
+    assert group_size(compiled()) == 256
+    assert log.read_text().startswith("c++ -DLSIZE_OF_CXX=1")
+    monkeypatch.setenv("CXX", f"{ccache} c++ -DLSIZE_OF_CXX=2")
+    assert group_size(compiled()) == 256
+    assert len([*cache.iterdir()]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[ $1 = --version ] || kill -SEGV $$", "refuses the kernel:\nexit status -11"),
+        ("exit 0", "ended well and made nothing"),
+        ("echo its words; exit 3", "--version fails:\nits words"),
+        (None, "does not run: .*Exec format error"),
+    ],
+)
+def test_what_a_broken_compiler_does_is_told(monkeypatch, tmp_path, text, words):
+    path = program(tmp_path / "compiler", str(text))
+    if text is None:
+        (tmp_path / "compiler").write_bytes(b"\x7fELF")
+    monkeypatch.setenv("CXX", path)
+    with pytest.raises(RuntimeError, match=f"compile_kernel: {path} {words}"):
+        compiled()
+
+
+def test_a_format_is_a_part_of_the_key(cache):
+    kernels, made = sys.modules["torch.acme._outback.kernels"], []
+    for number in (1998, 1999):
+        torch.acme.register_kernel_compiler(
+            number, lambda *_, number=number: str(number).encode(), words="", version="1"
+        )
+        target = kernels.Target([number], "", 256, True, True)
+        made.append(kernels.module_of("", None, target)[1])
+    assert made == [b"1998", b"1999"]
 
 
 def test_a_vendors_format_is_1000_or_more():

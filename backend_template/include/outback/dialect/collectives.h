@@ -4,14 +4,16 @@
 // buffer again stands a BARRIER.
 
 // Makes buffer[i] of buffer[i] and buffer[j], by any statement, until buffer[0] has all.
-#define FOLD(i, j, statement)                          \
-  BARRIER;                                             \
-  for (i32 half_ = LSIZE / 2; half_ > 0; half_ /= 2) { \
-    ITEMS_BELOW(half_) {                               \
-      const i32 i = LID, j = LID + half_;              \
-      statement;                                       \
-    }                                                  \
-    BARRIER;                                           \
+#define FOLD(i, j, statement)                            \
+  {                                                      \
+    BARRIER;                                             \
+    for (i32 half_ = LSIZE / 2; half_ > 0; half_ /= 2) { \
+      ITEMS_BELOW(half_) {                               \
+        const i32 i = LID, j = LID + half_;              \
+        statement;                                       \
+      }                                                  \
+      BARRIER;                                           \
+    }                                                    \
   }
 
 #define INF f32_of_bits(0x7f800000u)

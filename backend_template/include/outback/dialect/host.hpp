@@ -51,12 +51,13 @@ typedef double f64;
 #define BARRIER static_cast<void>(0)
 #define ITEMS for (i32 lid_ = 0; lid_ < LSIZE; ++lid_)
 #define ITEMS_BELOW(n) for (i32 lid_ = 0, end_ = outback_dialect::below(n); lid_ < end_; ++lid_)
-#define EACH(i, n)                                                                       \
-  for (i64 base_ = GROUP * LSIZE, count_ = (n); base_ < count_; base_ += GROUPS * LSIZE) \
-    for (i64 i = base_, end_ = base_ + outback_dialect::below(count_ - base_); i < end_; ++i)
-#define PRIVATE(T, name) T name##_[LSIZE]
-#define PRIVATES(T, name, n) T name##_[LSIZE][n]
-#define OWN(name) name##_[lid_]
+#define EACH(i, n)                                                                         \
+  for (i64 base_ = GROUP * LSIZE, count_ = (n); base_ < count_; base_ += GROUPS * LSIZE)   \
+    for (i32 lid_ = 0, end_ = outback_dialect::below(count_ - base_); lid_ < end_; ++lid_) \
+      if (i64 i = base_ + lid_; true)
+#define PRIVATE(T, name) T name##_own[LSIZE]
+#define PRIVATES(T, name, n) T name##_own[LSIZE][n]
+#define OWN(name) name##_own[lid_]
 #endif
 
 namespace outback_dialect {

@@ -3,6 +3,7 @@
 """
 
 import dataclasses
+import re
 from collections.abc import Callable
 
 from . import cache, compilers
@@ -39,7 +40,7 @@ def module_of(source: str, items: int | None, target: Target) -> tuple[int, byte
             continue
         why_not = compiler.why_not(target.target)
         if why_not is None:
-            return number, _made(compiler, text, target.target), items
+            return number, _made(number, text, target.target), items
         missing.append(why_not)
     listed = "; ".join(missing) or f"nothing compiles the dialect to {target.formats}"
     raise RuntimeError(
@@ -83,21 +84,26 @@ def _definitions(items: int, target: Target) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+_INCLUDE = re.compile(r"""\s*#\s*include\s*(?:"([^"]*)"|<([^>]*)>)(.*)""")
+
+
 def _with_headers(source: str) -> str:
     """Each #include of a header of the dialect becomes the header, so that compilers need no
     folders. The line numbers of the source stay."""
-    lines = []
-    for number, line in enumerate(source.splitlines(), 1):
-        words = line.replace("#include", "# include").split()
-        name = words[2].strip('"') if words[:2] == ["#", "include"] and len(words) > 2 else ""
+    lines = ['#line 1 "kernel"']
+    # Not by splitlines(), to which a form feed or U+2028 ends a line too.
+    for number, line in enumerate(re.split(r"\r\n?|\n", source.removeprefix("\ufeff")), 1):
+        included = _INCLUDE.fullmatch(line)
+        name = included and (included[1] or included[2])
         if name in HEADERS:
-            line = f'{HEADERS[name]}\n#line {number + 1} "kernel"'
+            line = f'{HEADERS[name]}\n#line {number} "kernel"\n{included[3]}'
         lines.append(line)
     return "\n".join(lines) + "\n"
 
 
-def _made(compiler: compilers.Compiler, text: str, target: str) -> bytes:
+def _made(number: int, text: str, target: str) -> bytes:
+    compiler = compilers.of(number)
     if compiler.is_quick:
         return compiler.compile(text, target)
-    key = cache.key_of(type(compiler).__name__, compiler.version(), target, text)
+    key = cache.key_of(str(number), compiler.version(), target, text)
     return cache.found(key) or cache.kept(key, compiler.compile(text, target))

@@ -42,12 +42,14 @@ def found(key: str) -> bytes | None:
                 return None
             data = content[_DIGEST:]
             if hashlib.sha256(data).digest() == content[:_DIGEST]:
-                os.utime(key, dir_fd=folder, follow_symlinks=False)
+                # Not on a read-only disk, nor where another process has just removed the file.
+                with contextlib.suppress(OSError):
+                    os.utime(key, dir_fd=folder, follow_symlinks=False)
                 return data
             os.unlink(key, dir_fd=folder)
         _warn(f"{key} in {_path()} was damaged, and is made anew")
     except OSError as error:
-        _warn(f"kernels are not read from {_path()}: {error}")
+        _warn(f"kernels are not read from {_path() or 'a cache'}: {error}")
     return None
 
 
@@ -58,15 +60,21 @@ def kept(key: str, data: bytes) -> bytes:
             _write(key, hashlib.sha256(data).digest() + data, folder)
             _bound(folder)
     except OSError as error:
-        _warn(f"kernels are not kept in {_path()}: {error}")
+        _warn(f"kernels are not kept in {_path() or 'a cache'}: {error}")
     return data
 
 
-def _path() -> Path:
+def _path() -> Path | None:
+    """None for a user without a home."""
     if chosen := os.environ.get("OUTBACK_CACHE_DIR"):
         return Path(chosen, "kernels")
     caches = os.environ.get("XDG_CACHE_HOME", "")
-    return Path(caches if os.path.isabs(caches) else Path.home() / ".cache", "outback/kernels")
+    if os.path.isabs(caches):
+        return Path(caches, "outback/kernels")
+    try:
+        return Path.home() / ".cache/outback/kernels"
+    except RuntimeError:
+        return None
 
 
 @contextlib.contextmanager
@@ -74,6 +82,8 @@ def _folder() -> Iterator[int]:
     """A descriptor of the folder. Raises OSError where it cannot be made or opened, or others may
     write there."""
     path = _path()
+    if path is None:
+        raise FileNotFoundError("this user has no home: OUTBACK_CACHE_DIR may name a folder")
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:

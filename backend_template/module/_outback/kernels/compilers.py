@@ -52,8 +52,8 @@ class Program(Compiler):
     suffix: str  # of the source
 
     @abc.abstractmethod
-    def find(self) -> list[str]:
-        """The program's path, and what of its arguments the user has set; empty: it is missing."""
+    def find(self) -> list[str] | None:
+        """The program's path, and what stands before the options."""
 
     @abc.abstractmethod
     def options(self) -> list[str]: ...
@@ -62,18 +62,21 @@ class Program(Compiler):
         return None if self.find() else f"{self.wanted} was not found"
 
     def version(self) -> str:
-        command = self.find()
-        return "\n".join([*command, _output(*command, "--version"), *self.options()])
+        program = self.find() or []
+        return "\n".join([*program, _version_of(*program), *self.options()])
 
     def compile(self, text: str, target: str) -> bytes:
         with tempfile.TemporaryDirectory(prefix="outback_kernel_") as folder:
             source, made = Path(folder, f"kernel{self.suffix}"), Path(folder, "kernel.out")
             source.write_text(text, encoding="utf-8")
-            command = [*self.find(), *self.options(), "-o", str(made), str(source)]
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-            if done.returncode != 0 or not made.exists():
-                words = done.stderr.strip() or f"exit status {done.returncode}"
-                raise RuntimeError(f"compile_kernel: {command[0]} refuses the kernel:\n{words}")
+            program = self.find() or []
+            done = _run(*program, *self.options(), "-o", str(made), str(source))
+            if done.returncode != 0:
+                raise RuntimeError(
+                    f"compile_kernel: {program[0]} refuses the kernel:\n{_words_of(done)}"
+                )
+            if not made.exists():
+                raise RuntimeError(f"compile_kernel: {program[0]} ended well and made nothing")
             return made.read_bytes()
 
 
@@ -81,11 +84,14 @@ class HostCompiler(Program):
     wanted = "a C++ compiler for the host (CXX, or c++, g++ or clang++)"
     suffix = ".cpp"
 
-    def find(self) -> list[str]:
-        for command in (shlex.split(os.environ.get("CXX", "")), ["c++"], ["g++"], ["clang++"]):
-            if command and (program := shutil.which(command[0])):
+    def find(self) -> list[str] | None:
+        chosen = os.environ.get("CXX") or ""
+        # A path, or a command such as "ccache g++".
+        for command in ([chosen], shlex.split(chosen), ["c++"], ["g++"], ["clang++"]):
+            program = shutil.which(command[0]) if command and command[0] else None
+            if program is not None:
                 return [program, *command[1:]]
-        return []
+        return None
 
     def options(self) -> list[str]:
         return [
@@ -101,12 +107,13 @@ class SpirvClang(Program):
     wanted = "clang 22 or newer with the target SPIR-V (Debian: clang-22)"
     suffix = ".cl"
 
-    def find(self) -> list[str]:
+    @functools.cache  # noqa: B019
+    def find(self) -> list[str] | None:
         for name in ("clang-24", "clang-23", "clang-22", "clang"):
             program = shutil.which(name)
-            if program is not None and "spirv64" in _output(program, "--print-targets"):
+            if program is not None and "spirv64" in _run(program, "--print-targets").stdout:
                 return [program]
-        return []
+        return None
 
     def options(self) -> list[str]:
         return [
@@ -182,9 +189,23 @@ def add(number: int, compiler: Compiler) -> None:
     _BY_FORMAT[number] = compiler
 
 
+def _run(*command: str) -> subprocess.CompletedProcess:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace")
+    except OSError as error:
+        raise RuntimeError(f"compile_kernel: {command[0]} does not run: {error}") from error
+
+
+def _words_of(done: subprocess.CompletedProcess) -> str:
+    return done.stderr.strip() or done.stdout.strip() or f"exit status {done.returncode}"
+
+
 @functools.cache
-def _output(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True).stdout
+def _version_of(*program: str) -> str:
+    done = _run(*program, "--version")
+    if done.returncode != 0:
+        raise RuntimeError(f"compile_kernel: {program[0]} --version fails:\n{_words_of(done)}")
+    return done.stdout
 
 
 @functools.cache
