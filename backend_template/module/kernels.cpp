@@ -1,4 +1,5 @@
 // torch.<name>.compile_kernel, and the class of what it returns.
+#include <ATen/core/CachingHostAllocator.h>
 #include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
 #include <c10/util/SmallVector.h>
@@ -16,6 +17,7 @@
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/kernels/kernel_module.h"
+#include "backend_template/core/memory/copy.h"
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/module/device_module.h"
@@ -105,14 +107,22 @@ class kernel_arguments {
 
   const outback_argument* data() const { return arguments_.data(); }
   uint32_t size() const { return uint32_t(arguments_.size()); }
+  // Keeps pinned memory from being handed out again before the launch on `stream` is over.
+  void hold_pinned(const c10::Stream& stream) const {
+    for (const void* ptr : pinned_) {
+      at::getHostAllocator(core::device_type)
+          ->record_event(core::pointer_info(ptr).base, nullptr, stream);
+    }
+  }
 
  private:
   void add(std::size_t i, const py::object& value) {
     if (THPVariable_Check(value.ptr())) return add_tensor(i, THPVariable_Unpack(value.ptr()));
     if (PyBool_Check(value.ptr())) return add_number(i, value.ptr() == Py_True);
     if (PyLong_Check(value.ptr())) return add_integer(i, value);
-    if (PyFloat_Check(value.ptr())) return add_number(i, float(PyFloat_AS_DOUBLE(value.ptr())));
+    // NumPy's float64 is a Python float too, and has its own 64 bits.
     if (PyObject_CheckBuffer(value.ptr()) != 0) return add_buffer(i, value);
+    if (PyFloat_Check(value.ptr())) return add_number(i, float(PyFloat_AS_DOUBLE(value.ptr())));
     C10_THROW_ERROR(TypeError,
                     core::format("arguments[{}] is a {}: expected a tensor, a number, or an object "
                                  "with a buffer, such as ctypes.c_int64(1)",
@@ -121,6 +131,7 @@ class kernel_arguments {
 
   void add_tensor(std::size_t i, const at::Tensor& tensor) {
     if (tensor.device().is_cpu() && tensor.dim() == 0) {  // a number of its dtype
+      check_memory(i, tensor);
       std::memcpy(&values_[i], tensor.const_data_ptr(), tensor.element_size());
       return add_bytes(&values_[i], tensor.element_size(), 0);
     }
@@ -134,15 +145,27 @@ class kernel_arguments {
                        i, std::string(c10::toString(tensor.scalar_type())), tensor.device().str(),
                        backend_name(), int(device_)));
     }
+    check_memory(i, tensor);
+    void* const ptr = tensor.data_ptr();
+    std::memcpy(&values_[i], &ptr, sizeof(ptr));
+    add_bytes(&values_[i], sizeof(ptr), 1);
+    if (!is_ours && ptr != nullptr) pinned_.push_back(ptr);
+  }
+  static void check_memory(std::size_t i, const at::Tensor& tensor) {
     if (tensor.is_conj() || tensor.is_neg()) {
       C10_THROW_ERROR(ValueError,
                       core::format("arguments[{}] is a tensor whose memory has other values: call "
                                    "resolve_conj() and resolve_neg() on it first",
                                    i));
     }
-    void* const ptr = tensor.data_ptr();
-    std::memcpy(&values_[i], &ptr, sizeof(ptr));
-    add_bytes(&values_[i], sizeof(ptr), 1);
+    // A fake or functional tensor, a wrapper around others, or a storage that was resized to 0.
+    const c10::TensorImpl& all = *tensor.unsafeGetTensorImpl();
+    if (!all.has_storage() || all.unsafe_storage().data() != nullptr) return;
+    if (!all.has_symbolic_sizes_strides() && all.numel() == 0) return;
+    C10_THROW_ERROR(ValueError,
+                    core::format("arguments[{}] is a tensor without memory: launch kernels on such "
+                                 "tensors inside of a custom operator (torch.library.custom_op)",
+                                 i));
   }
   // An int of 32 bits, as in torch.cuda's compiled kernels.
   void add_integer(std::size_t i, const py::object& value) {
@@ -195,13 +218,17 @@ class kernel_arguments {
   c10::SmallVector<value, 16> values_;  // never grows: arguments_ points into it
   c10::SmallVector<outback_argument, 16> arguments_;
   std::vector<std::unique_ptr<held_buffer>> buffers_;
+  std::vector<const void*> pinned_;
 };
 
 // 3, (3,) or (3, 4, 5).
 void read_counts(py::handle given, const char* name, uint32_t (&counts)[3]) {
   const auto one = [&](py::handle number) {
-    const long long count = PyLong_Check(number.ptr()) ? PyLong_AsLongLong(number.ptr()) : -1;
-    if (PyErr_Occurred() != nullptr) PyErr_Clear();  // too large: refused below
+    // Numbers of NumPy too.
+    const auto index = py::reinterpret_steal<py::object>(
+        PyIndex_Check(number.ptr()) != 0 ? PyNumber_Index(number.ptr()) : nullptr);
+    const long long count = index ? PyLong_AsLongLong(index.ptr()) : -1;
+    if (PyErr_Occurred() != nullptr) PyErr_Clear();  // no integer, or too large: refused below
     if (count < 0 || count > std::numeric_limits<uint32_t>::max()) {
       C10_THROW_ERROR(ValueError,
                       core::format("{} is {}: expected one to three numbers from 0 to 4294967295",
@@ -252,6 +279,7 @@ class compiled_kernel {
                       ", where the kernel is");
     const py::gil_scoped_release no_gil;
     core::launch_kernel(where, kernel_, launch);
+    all.hold_pinned(where);
   }
 
   std::string repr() const {
@@ -305,6 +333,27 @@ made_module made_of_dialect(const py::str& source, py::handle items, c10::Device
   return {made[0].cast<outback_format>(), made[1].cast<std::string>(), made[2].cast<uint32_t>()};
 }
 
+// A text, or an iterable of texts.
+std::vector<std::string> names_of(const py::object& given) {
+  std::vector<std::string> names;
+  const auto add = [&](py::handle name) {
+    if (!py::isinstance<py::str>(name)) {
+      C10_THROW_ERROR(TypeError, "compile_kernel: name is " + std::string(py::repr(given)) +
+                                     ": expected text, or a sequence of texts");
+    }
+    names.push_back(name.cast<std::string>());
+    // Drivers take names that end with the first NUL.
+    TORCH_CHECK_VALUE(names.back().find('\0') == std::string::npos, "compile_kernel: name is ",
+                      std::string(py::repr(name)), ", and no kernel's name has a NUL");
+  };
+  if (!py::isinstance<py::iterable>(given) || py::isinstance<py::str>(given)) {
+    add(given);
+  } else {
+    for (const py::handle each : given) add(each);
+  }
+  return names;
+}
+
 // One kernel for one name, and a tuple of kernels for several.
 py::object compile_kernel(const py::object& source, const py::object& name, py::handle language,
                           py::handle items, py::handle device) {
@@ -316,8 +365,7 @@ py::object compile_kernel(const py::object& source, const py::object& name, py::
                                    ": expected text or bytes");
   }
   const bool is_one = py::isinstance<py::str>(name);
-  const auto names = is_one ? std::vector<std::string>{name.cast<std::string>()}
-                            : name.cast<std::vector<std::string>>();
+  const std::vector<std::string> names = names_of(name);
   start_from_python();
   const outback_formats formats = core::kernel_formats(index, "compile_kernel");
   made_module made = {};

@@ -9,6 +9,8 @@ import pytest
 import torch
 import torch_acme
 from conftest import BUILD
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.testing._internal.two_tensor import TwoTensor
 
 pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_groups]
 
@@ -56,6 +58,20 @@ def test_numbers_have_their_own_width(five):
     out = torch.zeros(8, dtype=torch.int32, device="acme")
     compiled("count_from")(1, 8, (out, five, five))
     assert out.tolist() == [5, 6, 7, 8, 9, 0, 0, 0]
+
+
+@needs_kernels
+def test_a_float64_of_numpy_has_64_bits():
+    out = torch.zeros(8, dtype=torch.int32, device="acme")
+    with pytest.raises(RuntimeError, match=r"argument 1 .* has 4 bytes, and the launch gives 8"):
+        compiled("count_from")(1, 8, (out, np.float64(5), 5))
+
+
+@needs_kernels
+def test_groups_and_items_may_be_numbers_of_numpy():
+    out = torch.zeros(8, dtype=torch.int32, device="acme")
+    compiled("count_from")(np.int64(1), (np.int32(8), 1), (out, 5, 3))
+    assert out.tolist() == [5, 6, 7, 0, 0, 0, 0, 0]
 
 
 class Numbers(ctypes.Structure):
@@ -166,6 +182,9 @@ def test_kernel_has_no_constructor():
         ("text", "add", {}, ValueError, r"acme:0 does not take text: it takes host \(bytes\)"),
         (b"", "add", {}, ValueError, "source is empty"),
         (b"junk", "add", {}, RuntimeError, "no shared object for this processor"),
+        (None, None, {}, TypeError, "name is None: expected text, or a sequence of texts"),
+        (None, b"add", {}, TypeError, "name is b'add': expected text"),
+        (None, "add\0", {}, ValueError, "no kernel's name has a NUL"),
         (b"junk", "add", {"language": "spirv"}, ValueError, "does not take 'spirv'"),
         (b"junk", "add", {"language": 1234}, ValueError, "does not take 1234"),
         (b"junk", "add", {"language": 1.5}, TypeError, "language is a float"),
@@ -222,10 +241,43 @@ def test_what_does_not_lie_in_memory_as_it_is():
     for wrong in (z.conj(), z.conj().imag):
         with pytest.raises(ValueError, match=r"arguments\[1\] .* resolve_conj\(\)"):
             compiled("add")(1, 1, (out, wrong, out, 1))
+    for wrong in (torch.tensor(1 + 2j).conj(), torch.tensor(1 + 2j).conj().imag):
+        with pytest.raises(ValueError, match=r"arguments\[3\] .* resolve_conj\(\)"):
+            compiled("add")(1, 1, (out, out, out, wrong))
     with pytest.raises(ValueError, match="contiguous"):
         compiled("add")(1, 1, (out, out, out, np.arange(4, dtype=np.int16)[::2]))
     with pytest.raises(ValueError, match=r"arguments\[3\] has 0 bytes"):
         compiled("add")(1, 1, (out, out, out, b""))
+
+
+@needs_kernels
+def test_tensors_without_memory():
+    add, out = compiled("add"), torch.zeros(8, device="acme")
+    with FakeTensorMode():
+        fakes = torch.empty(8, device="acme"), torch.empty(8, device="acme")[3:]
+        number = torch.empty((), dtype=torch.int32)
+    freed = torch.zeros(8, device="acme")
+    freed.untyped_storage().resize_(0)
+    for each in (*fakes, TwoTensor(out, out), freed):
+        with pytest.raises(ValueError, match=r"arguments\[1\] is a tensor without memory"):
+            add(1, 1, (out, each, out, 1))
+    with pytest.raises(ValueError, match=r"arguments\[3\] is a tensor without memory"):
+        add(1, 1, (out, out, out, number))
+    with pytest.raises(ValueError, match=r"without memory: .* inside of a custom operator"):
+        torch.func.functionalize(lambda x: add(1, 1, (x, x, x, 1)))(out)
+    add(1, 1, (out, out[:0], torch.empty(0, device="acme"), 0))
+
+
+@needs_kernels
+def test_pinned_memory_is_kept_until_the_launch_is_over():
+    take_time, count_from = compiled(["take_time", "count_from"])
+    pinned = torch.zeros(100, dtype=torch.int32).pin_memory()
+    take_time(1, 1, (torch.zeros(1, dtype=torch.int32, device="acme"), 3_000_000))
+    count_from(1, 100, (pinned, 5, 100))
+    del pinned
+    others = [torch.zeros(100, dtype=torch.int32).pin_memory() for _ in range(3)]
+    torch.acme.synchronize()
+    assert all(other.eq(0).all() for other in others)
 
 
 @needs_kernels
