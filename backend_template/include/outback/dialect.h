@@ -31,8 +31,8 @@
 //
 // Types: i8 u8 i16 u16 i32 u32 i64 u64 f32, and f64 where HAS_F64 is defined. f16 and bf16 are 16
 // bits in memory: load_f16, store_bf16 and so on convert. Mathematical functions have C's names
-// and take f32 or f64. Functions of a kernel's own have other names than OpenCL C's functions: clamp,
-// min, max, mix, step, sign and so on are taken there.
+// and take f32 or f64. Functions of a kernel's own have other names than OpenCL C's functions:
+// clamp, min, max, mix, step, sign and so on are taken there.
 //
 // dialect/collectives.h: sums, maxima and the like over a group. dialect/special.h: PyTorch's
 // special functions, if a kernel includes it.

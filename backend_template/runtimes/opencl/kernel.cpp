@@ -1,5 +1,6 @@
 // Kernels of the OpenCL runtime: their facts, the checks of a launch, and the launch.
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "backend_template/runtimes/kept_name.hpp"
@@ -13,12 +14,29 @@ namespace {
 
 using sort = spirv_parameter::sort;
 
+constexpr std::pair<std::string_view, uint32_t> dialect_numbers[] = {
+    {"i8", 1},  {"u8", 1},  {"i16", 2}, {"u16", 2}, {"i32", 4},
+    {"u32", 4}, {"i64", 8}, {"u64", 8}, {"f32", 4}, {"f64", 8}};
+
 template <class T>
 T group_fact(const device& d, cl_kernel kernel, cl_kernel_work_group_info name) {
   T value = {};
   call(d.of().api().clGetKernelWorkGroupInfo, kernel, d.handle(), name, sizeof(value),
        static_cast<void*>(&value), static_cast<std::size_t*>(nullptr));
   return value;
+}
+
+// Of a parameter whose type is one of the dialect's numbers (outback/dialect/opencl.h); else 0.
+// PoCL does not check the sizes of types that a module's typedef names.
+uint32_t told_size(const driver_api& api, cl_kernel kernel, cl_uint number) {
+  char name[8] = {};
+  const cl_int result = api.clGetKernelArgInfo(kernel, number, CL_KERNEL_ARG_TYPE_NAME,
+                                               sizeof(name) - 1, name, nullptr);
+  if (result != CL_SUCCESS) return 0;  // also for a longer name
+  for (const auto& [type, size] : dialect_numbers) {
+    if (type == name) return size;
+  }
+  return 0;
 }
 
 // Asks the driver, which knows it of text that it has compiled. Empty if it does not tell.
@@ -33,7 +51,7 @@ std::vector<spirv_parameter> told_parameters(const driver_api& api, cl_kernel ke
     all.push_back({.is = space == CL_KERNEL_ARG_ADDRESS_PRIVATE ? sort::value
                          : space == CL_KERNEL_ARG_ADDRESS_LOCAL ? sort::local
                                                                 : sort::memory,
-                   .size = 0});
+                   .size = space == CL_KERNEL_ARG_ADDRESS_PRIVATE ? told_size(api, kernel, i) : 0});
   }
   return all;
 }

@@ -127,5 +127,15 @@ TEST_F(CLKernelTest, AnArgumentOfAWrongSizeIsNamed) {
             "(-51)");
 }
 
+// PoCL does not check it.
+TEST_F(CLKernelTest, TheSizesOfTheDialectsNumbersAreKnown) {
+  const outback_kernel k = kernel("typedef long i64; __kernel void k(i64 n) {}", "k");
+  const int64_t whole = 1;
+  const int32_t half = 1;
+  EXPECT_EQ(launch(k, {{&half, sizeof(half), 0}}), OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(last_error(), "argument 0 of the kernel k has 8 bytes, and the launch gives 4");
+  EXPECT_EQ(launch(k, {{&whole, sizeof(whole), 0}}), OUTBACK_OK) << last_error();
+}
+
 }  // namespace
 }  // namespace outback::test_opencl
