@@ -76,7 +76,8 @@ class Program(Compiler):
                     f"compile_kernel: {program[0]} refuses the kernel:\n{_words_of(done)}"
                 )
             if not made.exists():
-                raise RuntimeError(f"compile_kernel: {program[0]} ended well and made nothing")
+                # Also where this process ignores SIGCHLD: then nobody knows the exit status.
+                raise RuntimeError(f"compile_kernel: {program[0]} made nothing:\n{_words_of(done)}")
             return made.read_bytes()
 
 
