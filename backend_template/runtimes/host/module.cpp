@@ -65,6 +65,11 @@ void kernel_work::run() const {
 
 void kernel::check(const outback_launch& launch) const {
   check_argument_sizes(name, launch, std::span(host->argument_sizes, host->argument_count));
+  uint64_t all = uint64_t(launch.groups[0]) * launch.groups[1];
+  if (__builtin_mul_overflow(all, launch.groups[2], &all)) {
+    throw invalid_argument("the kernel " + std::string(name) +
+                           " is launched with 2^64 groups or more: expected fewer");
+  }
   check_group(name, launch, host->max_items != 0 ? host->max_items : max_group_size,
               max_local_size);
 }

@@ -90,10 +90,21 @@ def test_the_compilers_words_have_the_line():
         compiled(broken)
 
 
-def test_too_much_local_memory_is_refused():
-    source = SOURCE + "KERNEL(big, GLOBAL f32* out) { LOCAL(f32, x, 1 << 24); ONE { x[0] = 1; } }\n"
-    with pytest.raises(RuntimeError, match="too much local memory"):
+@pytest.mark.parametrize(
+    ("variable", "kind"),
+    [("LOCAL(f32, x, 1 << 24);", "local"), ("PRIVATES(f32, x, 1 << 20);", "private")],
+)
+def test_too_much_memory_of_a_group_is_refused(variable, kind):
+    source = f"{SOURCE}KERNEL(big, GLOBAL f32* out) {{ {variable} ONE {{ out[0] = 1; }} }}\n"
+    with pytest.raises(RuntimeError, match=f"too much {kind} memory"):
         compiled(source, "big")
+
+
+def test_a_kernel_may_have_no_parameters():
+    kernel = compiled(f"{SOURCE}KERNEL(idle) {{ ITEMS {{}} }}\n", "idle")
+    kernel(1, kernel.items, ())
+    torch.acme.synchronize()
+    assert kernel.argument_count == 0
 
 
 @pytest.mark.parametrize(
@@ -251,7 +262,10 @@ def test_a_folder_that_others_can_write_is_not_used(cache):
 def test_a_folder_that_is_a_link_is_not_used(cache, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     cache.symlink_to(tmp_path / "elsewhere")
-    with pytest.warns(RuntimeWarning, match="kernels are not kept"):
+    with (
+        pytest.warns(RuntimeWarning, match="kernels are not read"),
+        pytest.warns(RuntimeWarning, match="kernels are not kept"),
+    ):
         assert group_size(compiled()) == 256
     assert not [*(tmp_path / "elsewhere").iterdir()]
 
@@ -372,7 +386,7 @@ def test_a_format_is_a_part_of_the_key(cache):
         torch.acme.register_kernel_compiler(
             number, lambda *_, number=number: str(number).encode(), words="", version="1"
         )
-        target = kernels.Target([number], "", 256, True, True)
+        target = kernels.Target([number], "", 256, True, True, True)
         made.append(kernels.module_of("", None, target)[1])
     assert made == [b"1998", b"1999"]
 

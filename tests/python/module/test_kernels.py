@@ -131,6 +131,13 @@ def test_is_captured_and_the_graph_keeps_its_code():
 
 
 @needs_kernels
+def test_more_groups_than_numbers_is_refused():
+    out = torch.zeros(1, dtype=torch.int32, device="acme")
+    with pytest.raises(RuntimeError, match=r"2\^64 groups or more"):
+        compiled("count_from")((1 << 31, 1 << 31, 4), 1, (out, 1, 1))
+
+
+@needs_kernels
 def test_a_launch_outlives_its_kernel():
     out = torch.zeros(1, dtype=torch.int32, device="acme")
     compiled("take_time")(1, 1, (out, 3_000_000))

@@ -56,7 +56,10 @@ typedef double f64;
     for (i32 lid_ = 0, end_ = outback_dialect::below(count_ - base_); lid_ < end_; ++lid_) \
       if (i64 i = base_ + lid_; true)
 #define PRIVATE(T, name) T name##_own[LSIZE]
-#define PRIVATES(T, name, n) T name##_own[LSIZE][n]
+#define PRIVATES(T, name, n)                                                           \
+  static_assert(sizeof(T) * (n) * LSIZE <= std::size_t{1} << 20,                       \
+                "too much private memory: the host gives a group 1 MiB in one array"); \
+  T name##_own[LSIZE][n]
 #define OWN(name) name##_own[lid_]
 #endif
 
@@ -85,7 +88,7 @@ template <auto group>
 struct kernel_of;
 template <class... Args, void (*group)(const outback_host_groups*, i64, Args...)>
 struct kernel_of<group> {
-  static constexpr u32 sizes[] = {sizeof(Args)...};
+  static constexpr u32 sizes[] = {sizeof(Args)..., 0};  // not empty
 
   template <std::size_t... I>
   static int32_t run_groups(const outback_host_groups* launch, std::index_sequence<I...>) {
@@ -108,15 +111,15 @@ struct kernel_of<group> {
 
 }  // namespace outback_dialect
 
-#define KERNEL(name, ...) OUTBACK_DIALECT_KERNEL(name, __VA_ARGS__)
-#define OUTBACK_DIALECT_KERNEL(name, ...)                                       \
-  static void name##_group(const outback_host_groups*, i64, __VA_ARGS__);       \
-  extern "C" __attribute__((visibility("default")))                             \
-  const outback_host_kernel outback_kernel_##name;                              \
-  const outback_host_kernel outback_kernel_##name =                             \
-      outback_dialect::kernel_of<name##_group>::described;                      \
-  static void name##_group([[maybe_unused]] const outback_host_groups* launch_, \
-                           [[maybe_unused]] i64 group_, __VA_ARGS__)
+#define KERNEL(name, ...) OUTBACK_DIALECT_KERNEL(name __VA_OPT__(, ) __VA_ARGS__)
+#define OUTBACK_DIALECT_KERNEL(name, ...)                                               \
+  static void name##_group(const outback_host_groups*, i64 __VA_OPT__(, ) __VA_ARGS__); \
+  extern "C" __attribute__((visibility("default")))                                     \
+  const outback_host_kernel outback_kernel_##name;                                      \
+  const outback_host_kernel outback_kernel_##name =                                     \
+      outback_dialect::kernel_of<name##_group>::described;                              \
+  static void name##_group([[maybe_unused]] const outback_host_groups* launch_,         \
+                           [[maybe_unused]] i64 group_ __VA_OPT__(, ) __VA_ARGS__)
 
 DEVICE u32 bits_of_f32(f32 x) {
   return __builtin_bit_cast(u32, x);

@@ -65,6 +65,11 @@ def register_kernel_compiler(
 
 def _items(items: int | None, target: Target) -> int:
     most = target.most_items or _ITEMS
+    if most < 32:
+        raise RuntimeError(
+            f"compile_kernel: a group of this device has at most {most} items, and the dialect "
+            "needs 32"
+        )
     if items is None:
         items = min(_ITEMS, 1 << (most.bit_length() - 1))
     if items < 32 or items & (items - 1):
