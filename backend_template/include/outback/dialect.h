@@ -7,10 +7,9 @@
 // regions is the group's, the same for all items, and may read arguments, GROUP, GROUPS and
 // variables that are the same for all items.
 //
-//   KERNEL(name, parameters) { body }  a kernel; launched with LSIZE items a group, in one
-//   dimension GROUP, GROUPS                      the group's number, and how many groups the launch
-//   has (i64) LSIZE                              how many items a group has: a power of two, 32 or
-//   more
+//   KERNEL(name, parameters) { body }  a kernel; each group of its launches has LSIZE items
+//   GROUP, GROUPS           the group's number, and how many groups the launch has (i64)
+//   LSIZE                   how many items a group has: a power of two, 32 or more
 //
 //   ITEMS { ... }           a region: what each item does. LID is the item's number in the group
 //                           (i32). No return, break, continue or goto leaves a region.
@@ -20,7 +19,8 @@
 //   ROWS(r, n) { ... }      no region: the groups share the numbers 0 to n - 1
 //   LANES(i, n) { ... }     inside of a region: the items of the group share the numbers 0 to n - 1
 //   BARRIER;                between two regions of which one reads LOCAL memory that another item
-//                           writes in the other. All items of the group get to it.
+//                           writes in the other, also from one turn of a loop to the next. All
+//                           items of the group get to it.
 //
 //   LOCAL(type, name, n);     an array in memory of the group, declared at the top of the body
 //   PRIVATE(type, name);      a variable of each item that lives across regions: OWN(name) in a
@@ -30,12 +30,15 @@
 //   DEVICE                    before a function that kernels call
 //
 // Types: i8 u8 i16 u16 i32 u32 i64 u64 f32, and f64 where HAS_F64 is defined. f16 and bf16 are 16
-// bits in memory: load_f16, store_bf16 and so on convert. Mathematical functions have C's names
-// and take f32 or f64. Functions of a kernel's own have other names than OpenCL C's functions:
-// clamp, min, max, mix, step, sign and so on are taken there.
+// bits in memory: load_f16(p, i) returns p[i] as f32, and store_f16(p, i, v) writes v to p[i]. A
+// bool is a b8. Every type of a tensor has these two functions, for kernels that are written once
+// for several types. Mathematical functions have C's names and take f32 or f64. Functions of a
+// kernel's own have other names than OpenCL C's functions: clamp, min, max, mix, step, sign and so
+// on are taken there.
 //
-// dialect/collectives.h: sums, maxima and the like over a group. dialect/special.h: PyTorch's
-// special functions, if a kernel includes it.
+// dialect/collectives.h: sums, maxima and the like over a group. dialect/storage.h: load_ and
+// store_. dialect/atomics.h: additions to memory that several items add to. dialect/special.h:
+// PyTorch's special functions, if a kernel includes it.
 //
 // Defined by who compiles: LSIZE (by default 256), HAS_F64 and HAS_F16 if the device computes with
 // float64 and float16, and HAS_I64_ATOMICS if it has atomic operations of 64 bits. For a language
