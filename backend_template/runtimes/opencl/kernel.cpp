@@ -1,5 +1,7 @@
 // Kernels of the OpenCL runtime: their facts, the checks of a launch, and the launch.
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -14,10 +16,6 @@ namespace {
 
 using sort = spirv_parameter::sort;
 
-constexpr std::pair<std::string_view, uint32_t> dialect_numbers[] = {
-    {"i8", 1},  {"u8", 1},  {"i16", 2}, {"u16", 2}, {"i32", 4},
-    {"u32", 4}, {"i64", 8}, {"u64", 8}, {"f32", 4}, {"f64", 8}};
-
 template <class T>
 T group_fact(const device& d, cl_kernel kernel, cl_kernel_work_group_info name) {
   T value = {};
@@ -26,17 +24,29 @@ T group_fact(const device& d, cl_kernel kernel, cl_kernel_work_group_info name) 
   return value;
 }
 
-// Of a parameter whose type is one of the dialect's numbers (outback/dialect/opencl.h); else 0.
-// PoCL does not check the sizes of types that a module's typedef names.
+struct type_size {
+  std::string_view name;
+  uint32_t size;
+};
+// OpenCL C's numbers, and the dialect's names for them: a driver that compiles a typedef may not
+// check its size, and then reads beyond a number that is too small.
+constexpr type_size known_types[] = {
+    {"char", 1}, {"uchar", 1}, {"short", 2},  {"ushort", 2}, {"int", 4}, {"uint", 4}, {"float", 4},
+    {"long", 8}, {"ulong", 8}, {"double", 8}, {"i8", 1},     {"u8", 1},  {"i16", 2},  {"u16", 2},
+    {"i32", 4},  {"u32", 4},   {"f32", 4},    {"i64", 8},    {"u64", 8}, {"f64", 8},
+};
+
+// The size of a parameter that is a number, in bytes; 0 if the driver does not name its type, or
+// names another one.
 uint32_t told_size(const driver_api& api, cl_kernel kernel, cl_uint number) {
-  char name[8] = {};
+  char name[16] = {};  // a longer name is an error, and none of these
   const cl_int result = api.clGetKernelArgInfo(kernel, number, CL_KERNEL_ARG_TYPE_NAME,
                                                sizeof(name) - 1, name, nullptr);
-  if (result != CL_SUCCESS) return 0;  // also for a longer name
-  for (const auto& [type, size] : dialect_numbers) {
-    if (type == name) return size;
-  }
-  return 0;
+  if (result != CL_SUCCESS) return 0;
+  const auto* const found =
+      std::find_if(std::begin(known_types), std::end(known_types),
+                   [&](const type_size& known) { return known.name == name; });
+  return found == std::end(known_types) ? 0 : found->size;
 }
 
 // Asks the driver, which knows it of text that it has compiled. Empty if it does not tell.
@@ -48,10 +58,11 @@ std::vector<spirv_parameter> told_parameters(const driver_api& api, cl_kernel ke
     const cl_int result = api.clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER,
                                                  sizeof(space), &space, nullptr);
     if (result != CL_SUCCESS) return {};
-    all.push_back({.is = space == CL_KERNEL_ARG_ADDRESS_PRIVATE ? sort::value
+    const bool is_value = space == CL_KERNEL_ARG_ADDRESS_PRIVATE;
+    all.push_back({.is = is_value                               ? sort::value
                          : space == CL_KERNEL_ARG_ADDRESS_LOCAL ? sort::local
                                                                 : sort::memory,
-                   .size = space == CL_KERNEL_ARG_ADDRESS_PRIVATE ? told_size(api, kernel, i) : 0});
+                   .size = is_value ? told_size(api, kernel, i) : 0});
   }
   return all;
 }
@@ -114,10 +125,10 @@ void kernel::check_parameter(uint32_t number, const outback_launch& launch) cons
   if (parameter.is == sort::other) refuse(" is an image or a sampler, which no launch can give");
   // The driver would take the number for a cl_mem, and crash.
   if (parameter.is == sort::memory && argument.is_memory == 0) {
-    refuse(" is a pointer to memory: expected is_memory");
+    refuse(" is a pointer to memory, and the launch gives a number: expected is_memory");
   }
   if (parameter.is == sort::value && argument.is_memory != 0) {
-    refuse(" is no pointer: expected is_memory 0");
+    refuse(" is a number, and the launch gives a pointer to memory: expected is_memory 0");
   }
   if (parameter.is == sort::value && parameter.size != 0 && parameter.size != argument.size) {
     refuse(" has " + std::to_string(parameter.size) + " bytes, and the launch gives " +

@@ -97,9 +97,13 @@ TEST_F(CLKernelTest, PointersAndNumbersAreToldApart) {
   const int64_t number = 77;
   const outback_argument pointer = {&null, sizeof(null), 1}, plain = {&number, sizeof(number), 0};
   EXPECT_EQ(launch(k, {plain, plain}), OUTBACK_INVALID_ARGUMENT);
-  EXPECT_EQ(last_error(), "argument 0 of the kernel k is a pointer to memory: expected is_memory");
+  EXPECT_EQ(last_error(),
+            "argument 0 of the kernel k is a pointer to memory, and the launch gives a number: "
+            "expected is_memory");
   EXPECT_EQ(launch(k, {pointer, pointer}), OUTBACK_INVALID_ARGUMENT);
-  EXPECT_EQ(last_error(), "argument 1 of the kernel k is no pointer: expected is_memory 0");
+  EXPECT_EQ(last_error(),
+            "argument 1 of the kernel k is a number, and the launch gives a pointer to memory: "
+            "expected is_memory 0");
   EXPECT_EQ(launch(k, {pointer, plain}), OUTBACK_OK) << last_error();
 }
 
@@ -119,7 +123,20 @@ TEST_F(CLKernelTest, LocalMemoryIsTheLastParameter) {
 }
 
 TEST_F(CLKernelTest, AnArgumentOfAWrongSizeIsNamed) {
-  const outback_kernel k = kernel("__kernel void k(int n) {}", "k");
+  // PoCL does not check the size of a typedef, and reads beyond the argument.
+  const outback_kernel k = kernel("typedef long i64; __kernel void k(int n, const i64 m) {}", "k");
+  const int32_t fits = 1;
+  const int8_t small = 1;
+  EXPECT_EQ(launch(k, {{&small, sizeof(small), 0}, {&fits, sizeof(fits), 0}}),
+            OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(last_error(), "argument 0 of the kernel k has 4 bytes, and the launch gives 1");
+  EXPECT_EQ(launch(k, {{&fits, sizeof(fits), 0}, {&fits, sizeof(fits), 0}}),
+            OUTBACK_INVALID_ARGUMENT);
+  EXPECT_EQ(last_error(), "argument 1 of the kernel k has 8 bytes, and the launch gives 4");
+}
+
+TEST_F(CLKernelTest, OfATypeWithoutAKnownSizeTheDriverChecksTheArgument) {
+  const outback_kernel k = kernel("__kernel void k(int4 n) {}", "k");
   const int8_t small = 1;
   EXPECT_EQ(launch(k, {{&small, sizeof(small), 0}}), OUTBACK_INVALID_ARGUMENT);
   EXPECT_EQ(last_error(),
