@@ -18,14 +18,23 @@ include_guard(GLOBAL)
 # Example: outback_add_kernels(torch_acme SOURCES src/swiglu.k FORMATS spirv opencl_c)
 function(outback_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;FORMATS;FOLDERS")
-  if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES OR NOT arg_FORMATS)
-    message(FATAL_ERROR "outback_add_kernels(${target}): expected SOURCES and FORMATS; cannot read "
-                        "\"${arg_UNPARSED_ARGUMENTS}\"")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "outback_add_kernels(${target}): cannot read \"${arg_UNPARSED_ARGUMENTS}\"")
+  endif()
+  if(NOT arg_SOURCES OR NOT arg_FORMATS)
+    message(FATAL_ERROR "outback_add_kernels(${target}): expected SOURCES and FORMATS, which outback_add_backend() calls "
+                        "KERNEL_SOURCES and KERNELS")
   endif()
   set(here "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
   set(script "${here}/make_kernels.py")
   set(tools "${script}" "${here}/inline_includes.py" "${here}/../backend_template/module/_outback/kernels/compilers.py")
-  _outback_formats_here(${target} "${script}" arg_FORMATS)
+  # The project's own scope may have no Python_EXECUTABLE.
+  get_property(python GLOBAL PROPERTY OUTBACK_PYTHON)
+  if(NOT python)
+    find_package(Python 3.10 REQUIRED COMPONENTS Interpreter)
+    set(python "${Python_EXECUTABLE}")
+  endif()
+  _outback_formats_here(${target} "${python}" "${script}" arg_FORMATS)
   set(folders "")
   foreach(folder IN LISTS arg_FOLDERS)
     get_filename_component(folder "${folder}" ABSOLUTE)
@@ -39,6 +48,9 @@ function(outback_add_kernels target)
   set(files "")
   foreach(source IN LISTS arg_SOURCES)
     get_filename_component(source "${source}" ABSOLUTE)
+    if(NOT EXISTS "${source}")
+      message(FATAL_ERROR "outback_add_kernels(${target}): there is no file ${source}")
+    endif()
     get_filename_component(name "${source}" NAME_WE)
     foreach(format IN LISTS arg_FORMATS)
       _outback_variants(${format} variants)
@@ -56,7 +68,7 @@ function(outback_add_kernels target)
         set(made "${output}/${name}.${variant}.${format}")
         add_custom_command(
           OUTPUT "${made}"
-          COMMAND "${Python_EXECUTABLE}" -S "${script}" make "${made}" ${format} "${source}" ${defined} ${folders}
+          COMMAND "${python}" -S "${script}" make "${made}" ${format} "${source}" ${defined} ${folders}
           DEPENDS "${source}" ${tools}
           DEPFILE "${made}.d"
           COMMENT "Compiling the kernels of ${name}, ${format}"
@@ -76,9 +88,9 @@ function(outback_add_kernels target)
 endfunction()
 
 # Leaves in <list> the formats that can be made here, and says of the others what is missing.
-function(_outback_formats_here target script list)
+function(_outback_formats_here target python script list)
   execute_process(
-    COMMAND "${Python_EXECUTABLE}" -S "${script}" why ${${list}}
+    COMMAND "${python}" -S "${script}" why ${${list}}
     OUTPUT_VARIABLE missing
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\n" ";" missing "${missing}")

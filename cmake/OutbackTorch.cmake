@@ -8,6 +8,7 @@
 #   OUTBACK_TORCH_MINOR        global property: 2.13, what a build of the torch half is good for
 #   OUTBACK_TORCH_FOLDER       global property: the folder that has include/ and lib/
 #   OUTBACK_PYTHON_SUFFIX      global property: what Python calls an extension module: .cpython-311-x86_64-linux-gnu.so
+#   OUTBACK_PYTHON             global property: the Python that was found, as a program; unset if none was
 #   OUTBACK_TORCH_DISTRIBUTED  cache entry: TRUE where torch was built with torch.distributed; found out once
 #   outback::libtorch          target: headers, libc10, libtorch_cpu, libtorch; fmt as torch ships it
 #   outback::libtorch_python   target: libtorch_python and Python's headers. Where it is missing there is no Python half
@@ -24,6 +25,9 @@ elseif(NOT OUTBACK_TORCH_ROOT)
     Python 3.10
     COMPONENTS Interpreter
     OPTIONAL_COMPONENTS Development.Module) # for the cache of the torch half, which has the Python half too
+endif()
+if(Python_Interpreter_FOUND)
+  set_property(GLOBAL PROPERTY OUTBACK_PYTHON "${Python_EXECUTABLE}")
 endif()
 
 # _outback_torch_root(<variable>): the folder that has include/ and lib/.

@@ -12,25 +12,34 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 _ONCE = re.compile(r"^\s*#\s*pragma\s+once\b")
 
 
-def inlined(file: Path, folders: list[Path], seen: list[Path] | None = None) -> str:
+def inlined(
+    file: Path, folders: list[Path], seen: list[Path] | None = None, with_lines: bool = False
+) -> str:
     """An include is looked for beside the file that has it, and then in `folders`. `seen` gets the
-    files that were read."""
-    return "".join(_lines(file, folders, set(), [] if seen is None else seen))
+    files that were read. With `with_lines` a compiler names these files and their lines: by the
+    names without folders, since the text may be shipped."""
+    lines = _lines(file, folders, set(), [] if seen is None else seen, with_lines)
+    return "".join(lines)
 
 
-def _lines(file: Path, folders: list[Path], once: set[Path], seen: list[Path]) -> list[str]:
-    lines = []
+def _lines(
+    file: Path, folders: list[Path], once: set[Path], seen: list[Path], with_lines: bool
+) -> list[str]:
+    lines = [f'#line 1 "{file.name}"\n'] * with_lines
     if file not in seen:
         seen.append(file)
-    for line in file.read_text(encoding="utf-8").splitlines(keepends=True):
+    text = file.read_text(encoding="utf-8")
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
         if _ONCE.match(line):
             if file.resolve() in once:
                 return []
             once.add(file.resolve())
+            lines += ["\n"] * with_lines
         elif found := _INCLUDE.match(line):
-            lines += _lines(_find(found[1], file, folders), folders, once, seen)
+            lines += _lines(_find(found[1], file, folders), folders, once, seen, with_lines)
+            lines += [f'#line {number + 1} "{file.name}"\n'] * with_lines
         else:
-            lines.append(line)
+            lines.append(line if line.endswith("\n") else f"{line}\n")
     return lines
 
 

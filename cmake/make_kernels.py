@@ -39,7 +39,7 @@ def why(formats: list[str]) -> None:
 def make(options: argparse.Namespace) -> None:
     seen: list[Path] = []
     folders = [*options.folder, _OUTBACK / "backend_template/include"]
-    text = inlined(options.file, folders, seen)
+    text = inlined(options.file, folders, seen, with_lines=True)
     defined = "".join(f"#define {each.replace('=', ' ')}\n" for each in options.define)
     try:
         made = compilers().of(NUMBERS[options.format]).compile(defined + text, "")

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 import torch
@@ -62,6 +63,17 @@ def test_a_launch_with_another_size_is_refused():
     for groups, items in ((1, 64), (1, (256, 2)), ((1, 2), 256)):
         with pytest.raises(ValueError, match="compiled for groups of 256 items in one dimension"):
             kernel(groups, items, (ctypes.c_int64(1), out))
+
+
+def test_a_number_of_another_width_is_refused_with_advice():
+    kernel, out = compiled(), torch.zeros(1, device="acme")
+    with pytest.raises(RuntimeError, match=r"8 bytes.*gives 4.*pass ctypes.c_int64\(n\)"):
+        kernel(1, kernel.items, (1, out))
+
+
+def test_a_source_without_the_header_is_refused():
+    with pytest.raises(ValueError, match=r'no line #include "outback/dialect\.h"'):
+        compiled("KERNEL(group_size, GLOBAL f32* out) {}")
 
 
 def test_items_are_for_the_dialect():
@@ -406,3 +418,23 @@ def test_the_headers_are_whole():
     headers = sys.modules["torch.acme._outback.kernels.headers"]
     assert set(headers.HEADERS) == {"outback/dialect.h", "outback/dialect/special.h"}
     assert '#include "' not in "".join(headers.HEADERS.values())
+
+
+# ---- While a project is built: cmake/make_kernels.py
+
+
+def test_a_build_names_the_file_and_the_line(tmp_path):
+    (tmp_path / "part.h").write_text("#pragma once\nDEVICE f32 two() { return 2; }\n")
+    source = tmp_path / "own.k"
+    source.write_text(
+        '#include "outback/dialect.h"\n#include "part.h"\n'
+        "KERNEL(own, GLOBAL f32* out) {\n  ONE { out[0] = two() + nonsense; }\n}\n"
+    )
+    script = Path(__file__).resolve().parents[3] / "cmake/make_kernels.py"
+    done = subprocess.run(
+        [sys.executable, script, "make", tmp_path / "made", "host", source],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert f"{source}: " in done.stderr and "own.k:4:" in done.stderr
