@@ -89,8 +89,11 @@ outback_format format_of(py::handle chosen, bool is_text, const outback_formats&
   }
   const std::string wanted =
       chosen.is_none() ? std::string(is_text ? "text" : "bytes") : std::string(py::repr(chosen));
-  C10_THROW_ERROR(ValueError, core::format("compile_kernel: {}:{} does not take {}: it takes {}",
-                                           backend_name(), int(device), wanted, text_of(formats)));
+  C10_THROW_ERROR(
+      ValueError,
+      core::format("compile_kernel: {}:{} does not take {}: it takes {}, and texts in the dialect "
+                   "by language=\"dialect\"",
+                   backend_name(), int(device), wanted, text_of(formats)));
 }
 
 // ---- Arguments
@@ -114,6 +117,8 @@ class kernel_arguments {
           ->record_event(core::pointer_info(ptr).base, nullptr, stream);
     }
   }
+  // Whether an int, a float or a bool is among them, whose size does not show.
+  bool has_plain_numbers() const { return has_plain_numbers_; }
 
  private:
   void add(std::size_t i, const py::object& value) {
@@ -183,6 +188,7 @@ class kernel_arguments {
   }
   template <class T>
   void add_number(std::size_t i, T number) {
+    has_plain_numbers_ = true;
     std::memcpy(&values_[i], &number, sizeof(number));
     add_bytes(&values_[i], sizeof(number), 0);
   }
@@ -219,6 +225,7 @@ class kernel_arguments {
   c10::SmallVector<outback_argument, 16> arguments_;
   std::vector<std::unique_ptr<held_buffer>> buffers_;
   std::vector<const void*> pinned_;
+  bool has_plain_numbers_ = false;
 };
 
 // 3, (3,) or (3, 4, 5).
@@ -278,7 +285,16 @@ class compiled_kernel {
                       ": expected a stream of ", backend_name(), ":", int(device_),
                       ", where the kernel is");
     const py::gil_scoped_release no_gil;
-    core::launch_kernel(where, kernel_, launch);
+    try {
+      core::launch_kernel(where, kernel_, launch);
+    } catch (c10::Error& error) {
+      if (all.has_plain_numbers() && error.msg().find(" bytes") != std::string::npos) {
+        error.add_context(
+            "an int or a float has 4 bytes as an argument: pass ctypes.c_int64(n) for 8, or "
+            "another number of ctypes or NumPy");
+      }
+      throw;
+    }
     all.hold_pinned(where);
   }
 

@@ -87,10 +87,28 @@ runpy.run_path({os.fspath(EXAMPLE)!r})
     assert "<kernel scaled_silu_backward on acme:0> does too" in said
 
 
+def test_words_see_what_the_device_has(tmp_path):
+    said = run(
+        """
+import torch, torch_acme
+def compile(text, target):
+    raise RuntimeError(" ".join(text.partition("END")[0].split()))
+source = '#include "outback/dialect.h"'
+torch.acme.register_kernel_compiler(1001, compile, words="WORDS END", version="1")
+try:
+    torch.acme.compile_kernel(source, "k", language="dialect")
+except RuntimeError as error:
+    print(error)
+""",
+        tmp_path,
+    )
+    assert "#define LSIZE 64" in said and said.endswith(" WORDS\n")
+
+
 def test_what_the_device_lacks_is_said(tmp_path):
     said = run(_PROGRAM, tmp_path)
     assert "without a compiler: compile_kernel: the dialect cannot be compiled" in said
-    assert "nothing compiles the dialect to [1001]" in said
+    assert "nothing compiles the dialect to [1001]; register_kernel_compiler(1001, ...)" in said
     assert "without float64:" in said and "this_device_has_no_float64" in said
     assert (
         "too large: compile_kernel: items is 128, and a group of this device has at most 64" in said

@@ -44,7 +44,8 @@ class fibers {
       const int line = items_[0].line;
       for (const fiber& each : items_) {
         if (each.line == line) continue;
-        std::fprintf(stderr, "a BARRIER that not all items get to: one is %s, another %s\n",
+        std::fprintf(stderr,
+                     "outback: a BARRIER that not all items get to: one item is %s, another %s\n",
                      place_of(line).c_str(), place_of(each.line).c_str());
         made_ = false;  // the stacks are in the middle of the body
         return false;
@@ -100,7 +101,7 @@ class fibers {
     if (_setjmp(self.place) == 0) _longjmp(scheduler_, 1);
   }
   static std::string place_of(int line) {
-    return line == ended ? "at the end" : "at line " + std::to_string(line);
+    return line == ended ? "at the end of the kernel" : "at line " + std::to_string(line);
   }
 
   bool made_ = false;

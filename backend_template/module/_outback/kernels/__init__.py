@@ -28,11 +28,13 @@ class Target:
 def module_of(source: str, items: int | None, target: Target) -> tuple[int, bytes, int]:
     """The format, the bytes, and how many items a group of each kernel has.
 
-    Raises ValueError for items that are no power of two or too many, and RuntimeError where no
-    compiler is there or the compiler refuses the text: with its words.
+    Raises ValueError for items that are no power of two or too many, and for a source without the
+    dialect's header; and RuntimeError where no compiler is there or the compiler refuses the text:
+    with its words.
     """
     items = _items(items, target)
-    text = _definitions(items, target) + _with_headers(source)
+    _check_header(source)
+    definitions, text = _definitions(items, target), _with_headers(source)
     missing = []
     for number in target.formats:
         compiler = compilers.of(number)
@@ -40,9 +42,11 @@ def module_of(source: str, items: int | None, target: Target) -> tuple[int, byte
             continue
         why_not = compiler.why_not(target.target)
         if why_not is None:
-            return number, _made(number, text, target.target), items
+            # Below the definitions, so that a vendor's words see what the device has.
+            whole = definitions + compiler.words + text
+            return number, _made(number, whole, target.target), items
         missing.append(why_not)
-    listed = "; ".join(missing) or f"nothing compiles the dialect to {target.formats}"
+    listed = "; ".join(missing) or _nothing_compiles_to(target.formats)
     raise RuntimeError(
         f"compile_kernel: the dialect cannot be compiled for this device here: {listed}"
     )
@@ -53,7 +57,8 @@ def register_kernel_compiler(
 ) -> None:
     """Lets `compile_kernel` compile the dialect for a format of the vendor's own, 1000 or more.
 
-    `words` is the text of the header with the dialect's words in the vendor's language.
+    `words` is the text of the header with the dialect's words in the vendor's language. Above it
+    stand LSIZE, and HAS_F64, HAS_F16 and HAS_I64_ATOMICS if the device has these.
     `compile(text, target)` returns the module's bytes, and raises an exception with the compiler's
     words if it refuses the text. `version` names the compiler: for another one, kernels are
     compiled again. A second call for a format replaces the first.
@@ -79,6 +84,23 @@ def _items(items: int | None, target: Target) -> int:
             f"compile_kernel: items is {items}, and a group of this device has at most {most}"
         )
     return items
+
+
+def _check_header(source: str) -> None:
+    # A build may have put the header itself into the text, with its guard.
+    if not re.search(r'^\s*#\s*include\s*"outback/dialect\.h"|OUTBACK_DIALECT_H\b', source, re.M):
+        raise ValueError(
+            'compile_kernel: the source has no line #include "outback/dialect.h", which each '
+            "kernel in the dialect needs"
+        )
+
+
+def _nothing_compiles_to(formats: list[int]) -> str:
+    text = f"nothing compiles the dialect to {formats}"
+    own = [number for number in formats if number >= 1000]
+    if own:
+        text += f"; register_kernel_compiler({own[0]}, ...) gives it a compiler"
+    return text
 
 
 def _definitions(items: int, target: Target) -> str:

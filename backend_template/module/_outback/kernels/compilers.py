@@ -16,6 +16,7 @@ from pathlib import Path
 
 class Compiler(abc.ABC):
     is_quick = False  # so that its results are not kept
+    words = ""  # the dialect's words in a language that the dialect does not know
 
     @abc.abstractmethod
     def why_not(self, target: str) -> str | None:
@@ -159,16 +160,17 @@ class Vendors(Compiler):
     """For a format of a vendor's own, see register_kernel_compiler."""
 
     def __init__(self, compile: Callable[[str, str], bytes], words: str, version: str) -> None:
-        self._compile, self._words, self._version = compile, words, version
+        self.words = f"{words}\n"
+        self._compile, self._version = compile, version
 
     def why_not(self, target: str) -> None:
         return None
 
     def version(self) -> str:
-        return f"{self._version}\n{self._words}"
+        return self._version
 
     def compile(self, text: str, target: str) -> bytes:
-        made = self._compile(f"{self._words}\n{text}", target)
+        made = self._compile(text, target)
         if not isinstance(made, bytes):
             raise TypeError(f"the vendor's compiler gave a {type(made).__name__}: expected bytes")
         return made
