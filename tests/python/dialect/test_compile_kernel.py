@@ -399,7 +399,7 @@ def test_a_format_is_a_part_of_the_key(cache):
             number, lambda *_, number=number: str(number).encode(), words="", version="1"
         )
         target = kernels.Target([number], "", 256, True, True, True)
-        made.append(kernels.module_of("", None, target)[1])
+        made.append(kernels.module_of(SOURCE, None, target)[1])
     assert made == [b"1998", b"1999"]
 
 

@@ -88,7 +88,7 @@ def _items(items: int | None, target: Target) -> int:
 
 def _check_header(source: str) -> None:
     # A build may have put the header itself into the text, with its guard.
-    if not re.search(r'^\s*#\s*include\s*"outback/dialect\.h"|OUTBACK_DIALECT_H\b', source, re.M):
+    if not re.search(r'#\s*include\s*["<]outback/dialect\.h|OUTBACK_DIALECT_H\b', source):
         raise ValueError(
             'compile_kernel: the source has no line #include "outback/dialect.h", which each '
             "kernel in the dialect needs"
