@@ -12,4 +12,4 @@ int32_t nothing(const outback_host_groups*) {
 }  // namespace
 
 extern "C" const outback_host_kernel outback_kernel_nothing = {
-    sizeof(outback_host_kernel), 4, sizes, 0, 0, &nothing};
+    sizeof(outback_host_kernel), 4, sizes, 0, 0, &nothing, nullptr};

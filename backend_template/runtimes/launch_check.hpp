@@ -27,6 +27,19 @@ void check_argument_sizes(const std::string& kernel, const outback_launch& launc
   }
 }
 
+/// Throws outback::invalid_argument if the launch gives a number for a pointer to memory, or the
+/// reverse. `is_memory` says which arguments are pointers; null if nobody knows.
+inline void check_argument_kinds(const std::string& kernel, const outback_launch& launch,
+                                 const uint8_t* is_memory) {
+  for (uint32_t i = 0; is_memory != nullptr && i < launch.argument_count; ++i) {
+    if ((is_memory[i] != 0) == (launch.arguments[i].is_memory != 0)) continue;
+    throw invalid_argument("argument " + std::to_string(i) + " of the kernel " + kernel +
+                           (is_memory[i] != 0
+                                ? " is a pointer to memory, and the launch gives a number"
+                                : " is a number, and the launch gives a pointer to memory"));
+  }
+}
+
 /// Throws outback::invalid_argument if the kernel declares more local memory than a group gets:
 /// some drivers end the process at its first launch. Both sizes are in bytes.
 inline void check_declared_local(const std::string& kernel, uint64_t declared, uint64_t most) {

@@ -48,6 +48,10 @@ typedef struct outback_host_kernel {
   // Runs groups. Called from any thread, by several threads at once for different groups. Returns
   // 0, or any other number if the kernel faulted: the number is then in the message of the failure.
   int32_t (*run)(const outback_host_groups* groups);
+  // Of each argument, 1 if it is a pointer to the device's memory, and 0 if it is a number or a
+  // struct. Null if the module does not tell: then a number that is given for a pointer is not
+  // noticed.
+  const uint8_t* argument_is_memory;
 } outback_host_kernel;
 
 #ifdef __cplusplus

@@ -65,6 +65,7 @@ void kernel_work::run() const {
 
 void kernel::check(const outback_launch& launch) const {
   check_argument_sizes(name, launch, std::span(host->argument_sizes, host->argument_count));
+  check_argument_kinds(name, launch, host->argument_is_memory);
   uint64_t all = uint64_t(launch.groups[0]) * launch.groups[1];
   if (__builtin_mul_overflow(all, launch.groups[2], &all)) {
     throw invalid_argument("the kernel " + std::string(name) +

@@ -47,7 +47,7 @@ struct kernel_of<body> {
     return 0;
   }
   static constexpr outback_host_kernel described = {
-      sizeof(outback_host_kernel), sizeof...(Args), sizes, units, 0, &run};
+      sizeof(outback_host_kernel), sizeof...(Args), sizes, units, 0, &run, nullptr};
 };
 
 }  // namespace made_up

@@ -210,6 +210,14 @@ KERNEL(mean, i64 n, GLOBAL f32* out) {
     assert out.tolist() == [2, 31.5, 63]
 
 
+def test_a_number_for_a_pointer_is_refused():
+    kernel, out = compiled(), torch.zeros(1, device="acme")
+    with pytest.raises(RuntimeError, match="argument 1 .* is a pointer to memory"):
+        kernel(1, kernel.items, (ctypes.c_int64(1), ctypes.c_int64(1)))
+    with pytest.raises(RuntimeError, match="argument 0 .* is a number"):
+        kernel(1, kernel.items, (out, out))
+
+
 def test_code_that_the_system_keeps_is_not_taken_for_other_code():
     # The fibers are a variable of the stream's thread, which lives on.
     fibers = compiled(FIBERS, items=64)

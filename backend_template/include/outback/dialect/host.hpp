@@ -89,6 +89,7 @@ struct kernel_of;
 template <class... Args, void (*group)(const outback_host_groups*, i64, Args...)>
 struct kernel_of<group> {
   static constexpr u32 sizes[] = {sizeof(Args)..., 0};  // not empty
+  static constexpr u8 is_memory[] = {std::is_pointer_v<Args>..., 0};
 
   template <std::size_t... I>
   static int32_t run_groups(const outback_host_groups* launch, std::index_sequence<I...>) {
@@ -106,7 +107,7 @@ struct kernel_of<group> {
     return fits ? run_groups(launch, std::index_sequence_for<Args...>()) : fault_of_size;
   }
   static constexpr outback_host_kernel described = {
-      sizeof(outback_host_kernel), sizeof...(Args), sizes, LSIZE, 0, &run};
+      sizeof(outback_host_kernel), sizeof...(Args), sizes, LSIZE, 0, &run, is_memory};
 };
 
 }  // namespace outback_dialect

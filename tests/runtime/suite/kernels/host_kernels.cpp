@@ -125,7 +125,8 @@ int32_t fault(const item&, uint32_t*) {
                                                      of_items<&(name)>::sizes,               \
                                                      0,                                      \
                                                      0,                                      \
-                                                     &of_items<&(name)>::run};
+                                                     &of_items<&(name)>::run,                \
+                                                     nullptr};
 OUTBACK_X(count_from)
 OUTBACK_X(add)
 OUTBACK_X(take_numbers)
