@@ -87,6 +87,8 @@ function(outback_add_kernels target)
   target_sources(${target} PRIVATE "${output}/packed_kernels.cpp")
 endfunction()
 
+# _outback_formats_here(<target> <script> <list>)
+#
 # Leaves in <list> the formats that can be made here, and says of the others what is missing.
 function(_outback_formats_here target python script list)
   execute_process(
@@ -109,6 +111,8 @@ function(_outback_formats_here target python script list)
   set(${list} "${formats}" PARENT_SCOPE)
 endfunction()
 
+# _outback_variants(<format> <out>)
+#
 # The modules of a format, each <items in a group>.<has float64>: a device takes the largest that fits it. Text is for all
 # devices.
 function(_outback_variants format out)

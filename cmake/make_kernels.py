@@ -8,6 +8,7 @@ python make_kernels.py make MADE FORMAT FILE [--define NAME=VALUE]... [--folder 
 
 import argparse
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -25,6 +26,7 @@ def compilers() -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    module.read_variable = os.environ.get
     return module
 
 

@@ -20,6 +20,7 @@
 #include "backend_template/python/device_argument.h"
 #include "backend_template/python/dtype.h"
 #include "outback/backend.h"
+#include "outback/detail/variables.hpp"
 
 namespace py = pybind11;
 
@@ -130,6 +131,10 @@ void define_native(function_scope& module, const py::module_& package) {
   });
   native.def("import_memory", &import_memory);
   native.def("kernels_of", &kernels_of);
+  native.def("variable", [](const std::string& name) -> py::object {
+    const auto value = outback::detail::variable(name.c_str());
+    return value ? py::object(py::str(*value)) : py::object(py::none());
+  });
   native.def("may_have_twins", &core::may_have_twins);
   native.def("seed_default_generators", &core::seed_default_generators);
   native.def("seed_twin", [](c10::DeviceIndex device) { core::twin_generator({}, device); });

@@ -10,6 +10,10 @@ def check_addressable(device: int) -> None:
     """Raises NotImplementedError, which says what to do, where the CPU cannot address the device's
     memory."""
 
+def variable(name: str) -> str | None:
+    """A variable of the environment; None if it is not set or empty, or if the program has other
+    rights than its user."""
+
 def default_generators() -> tuple[torch.Generator, ...]:
     """Those that operators use when the caller gives none, one for each device. Starts nothing."""
 

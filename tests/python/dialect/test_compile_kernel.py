@@ -212,9 +212,9 @@ KERNEL(mean, i64 n, GLOBAL f32* out) {
 
 def test_a_number_for_a_pointer_is_refused():
     kernel, out = compiled(), torch.zeros(1, device="acme")
-    with pytest.raises(RuntimeError, match="argument 1 .* is a pointer to memory"):
+    with pytest.raises(RuntimeError, match=r"argument 1 .* is a pointer to memory"):
         kernel(1, kernel.items, (ctypes.c_int64(1), ctypes.c_int64(1)))
-    with pytest.raises(RuntimeError, match="argument 0 .* is a number"):
+    with pytest.raises(RuntimeError, match=r"argument 0 .* is a number"):
         kernel(1, kernel.items, (out, out))
 
 

@@ -6,8 +6,11 @@ import dataclasses
 import re
 from collections.abc import Callable
 
+from .. import _native
 from . import cache, compilers
 from .headers import HEADERS
+
+compilers.read_variable = _native.variable
 
 # How many items a group has by default: so many, or the most that the device takes.
 _ITEMS = 256

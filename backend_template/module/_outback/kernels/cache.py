@@ -20,6 +20,8 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+from .. import _native
+
 # So many bytes are kept; then the files that were not asked for the longest go, down to half.
 MOST_BYTES = 256 << 20
 _DIGEST = hashlib.sha256().digest_size
@@ -66,15 +68,15 @@ def kept(key: str, data: bytes) -> bytes:
 
 def _path() -> Path | None:
     """None for a user without a home."""
-    if chosen := os.environ.get("OUTBACK_CACHE_DIR"):
+    if chosen := _native.variable("OUTBACK_CACHE_DIR"):
+        if not os.path.isabs(chosen):
+            raise ValueError(f"OUTBACK_CACHE_DIR={chosen}: expected the absolute path of a folder")
         return Path(chosen, "kernels")
-    caches = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(caches):
-        return Path(caches, "outback/kernels")
-    try:
-        return Path.home() / ".cache/outback/kernels"
-    except RuntimeError:
-        return None
+    for name, folder in (("XDG_CACHE_HOME", "outback"), ("HOME", ".cache/outback")):
+        found = _native.variable(name)
+        if found and os.path.isabs(found):
+            return Path(found, folder, "kernels")
+    return None
 
 
 @contextlib.contextmanager

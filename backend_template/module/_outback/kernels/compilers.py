@@ -5,13 +5,16 @@ import contextlib
 import ctypes
 import ctypes.util
 import functools
-import os
 import shlex
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+
+# Reads a variable of the environment; None if it is not set. Whoever loads this file sets it.
+_none: dict[str, str] = {}
+read_variable: Callable[[str], str | None] = _none.get
 
 
 class Compiler(abc.ABC):
@@ -87,7 +90,7 @@ class HostCompiler(Program):
     suffix = ".cpp"
 
     def find(self) -> list[str] | None:
-        chosen = os.environ.get("CXX") or ""
+        chosen = read_variable("CXX") or ""
         # A path, or a command such as "ccache g++".
         for command in ([chosen], shlex.split(chosen), ["c++"], ["g++"], ["clang++"]):
             program = shutil.which(command[0]) if command and command[0] else None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
 import signal
 import subprocess
-import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _SECTION = "toolchain"
 _COMPILERS = ("c++", "g++", "clang++")  # where CXX is not set, in CMake's order
 _OLDEST_CMAKE = (3, 24)
 _OLDEST_GCC = 12
-_KERNEL_FORMATS = {"spirv": "SPIR-V", "ptx": "PTX"}  # that make_kernels.py makes
+_KERNEL_FORMATS = {2: "SPIR-V", 3: "PTX"}  # outback_format in outback/runtime.h
 _LIMIT = 20.0  # seconds for any of these programs
 # What the sources begin with, and what a runtime library ends with: a link.
 _PROGRAM = """
@@ -189,17 +189,18 @@ def _googletest() -> Finding:
 
 
 def _kernel_compilers() -> Finding:
-    """Of kernels in the dialect, besides the host's: those that compile_kernel would use too."""
-    script = os.fspath(toolkit.tree() / "cmake/make_kernels.py")
-    said = _ran([sys.executable, script, "why", *_KERNEL_FORMATS], subprocess.DEVNULL)
-    missing = dict(line.split(": ", 1) for line in said.text.splitlines() if ": " in line)
-    if said.why or said.code != 0:
-        missing = dict.fromkeys(_KERNEL_FORMATS, said.why or f"exit status {said.code}")
-    words = [
-        f"no {name} ({one_line(missing[key])})" if key in missing else name
-        for key, name in _KERNEL_FORMATS.items()
-    ]
-    needed = "; only devices that take this format need it" if missing else ""
+    """Of kernels in the dialect, besides the host's: those that compile_kernel uses."""
+    file = toolkit.tree() / "backend_template/module/_outback/kernels/compilers.py"
+    spec = importlib.util.spec_from_file_location("compilers", file)
+    assert spec is not None and spec.loader is not None
+    compilers = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(compilers)
+    words = []
+    for number, name in _KERNEL_FORMATS.items():
+        missing = compilers.of(number).why_not("")
+        words.append(f"no {name} ({one_line(missing)})" if missing else name)
+    is_whole = all(name in words for name in _KERNEL_FORMATS.values())
+    needed = "" if is_whole else "; only devices that take this format need it"
     return Finding(_SECTION, "kernel compilers", "; ".join(words) + needed)
 
 

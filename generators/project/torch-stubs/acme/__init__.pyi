@@ -772,7 +772,8 @@ def register_kernel_compiler(
 ) -> None:
     """Lets `compile_kernel` compile the dialect for a format of the vendor's own, 1000 or more.
 
-    `words` is the text of the header with the dialect's words in the vendor's language.
+    `words` is the text of the header with the dialect's words in the vendor's language. Above it
+    stand LSIZE, and HAS_F64, HAS_F16 and HAS_I64_ATOMICS if the device has these.
     `compile(text, target)` returns the module's bytes, and raises an exception with the compiler's
     words if it refuses the text. `version` names the compiler: for another one, kernels are
     compiled again. A second call for a format replaces the first.
