@@ -123,16 +123,17 @@ def _with_headers(source: str) -> str:
     lines = ['#line 1 "kernel"']
     # Not by splitlines(), to which a form feed or U+2028 ends a line too.
     for number, line in enumerate(re.split(r"\r\n?|\n", source.removeprefix("\ufeff")), 1):
-        included = _INCLUDE.fullmatch(line)
-        name = included and (included[1] or included[2])
-        if name in HEADERS:
-            line = f'{HEADERS[name]}\n#line {number} "kernel"\n{included[3]}'
+        if found := _INCLUDE.fullmatch(line):
+            name = found[1] or found[2]
+            if name in HEADERS:
+                line = f'{HEADERS[name]}\n#line {number} "kernel"\n{found[3]}'
         lines.append(line)
     return "\n".join(lines) + "\n"
 
 
 def _made(number: int, text: str, target: str) -> bytes:
     compiler = compilers.of(number)
+    assert compiler is not None
     if compiler.is_quick:
         return compiler.compile(text, target)
     key = cache.key_of(str(number), compiler.version(), target, text)

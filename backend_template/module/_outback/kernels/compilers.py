@@ -135,11 +135,11 @@ class Nvrtc(Compiler):
 
     def version(self) -> str:
         major, minor = ctypes.c_int(), ctypes.c_int()
-        _nvrtc().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+        _loaded_nvrtc().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
         return f"{major.value}.{minor.value}"
 
     def compile(self, text: str, target: str) -> bytes:
-        library = _nvrtc()
+        library = _loaded_nvrtc()
         architecture = target.replace("sm_", "compute_") or "compute_75"
         options = [f"-arch={architecture}".encode(), b"-default-device", b"-w"]
         program = ctypes.c_void_p()
@@ -195,14 +195,14 @@ def add(number: int, compiler: Compiler) -> None:
     _BY_FORMAT[number] = compiler
 
 
-def _run(*command: str) -> subprocess.CompletedProcess:
+def _run(*command: str) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(command, capture_output=True, text=True, errors="replace")
     except OSError as error:
         raise RuntimeError(f"compile_kernel: {command[0]} does not run: {error}") from error
 
 
-def _words_of(done: subprocess.CompletedProcess) -> str:
+def _words_of(done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr.strip() or done.stdout.strip() or f"exit status {done.returncode}"
 
 
@@ -211,7 +211,7 @@ def _version_of(*program: str) -> str:
     done = _run(*program, "--version")
     if done.returncode != 0:
         raise RuntimeError(f"compile_kernel: {program[0]} --version fails:\n{_words_of(done)}")
-    return done.stdout
+    return str(done.stdout)
 
 
 @functools.cache
@@ -222,6 +222,12 @@ def _nvrtc() -> ctypes.CDLL | None:
         with contextlib.suppress(OSError):
             return ctypes.CDLL(str(found))
     return None
+
+
+def _loaded_nvrtc() -> ctypes.CDLL:
+    library = _nvrtc()
+    assert library is not None, "why_not() has been asked"
+    return library
 
 
 def _wheels_of_cuda() -> list[Path]:
@@ -235,7 +241,7 @@ def _wheels_of_cuda() -> list[Path]:
 
 def _nvrtc_bytes(program: ctypes.c_void_p, what: str) -> bytes:
     size = ctypes.c_size_t()
-    getattr(_nvrtc(), f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+    getattr(_loaded_nvrtc(), f"nvrtcGet{what}Size")(program, ctypes.byref(size))
     buffer = ctypes.create_string_buffer(size.value)
-    getattr(_nvrtc(), f"nvrtcGet{what}")(program, buffer)
+    getattr(_loaded_nvrtc(), f"nvrtcGet{what}")(program, buffer)
     return buffer.raw.rstrip(b"\0")
