@@ -288,7 +288,10 @@ class compiled_kernel {
     try {
       core::launch_kernel(where, kernel_, launch);
     } catch (c10::Error& error) {
-      if (all.has_plain_numbers() && error.msg().find(" bytes") != std::string::npos) {
+      const std::string text = error.msg();
+      const bool is_of_a_size = text.find(" bytes") != std::string::npos &&
+                                text.find("local memory") == std::string::npos;
+      if (all.has_plain_numbers() && is_of_a_size) {
         error.add_context(
             "an int or a float has 4 bytes as an argument: pass ctypes.c_int64(n) for 8, or "
             "another number of ctypes or NumPy");

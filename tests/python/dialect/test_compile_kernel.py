@@ -161,6 +161,42 @@ KERNEL(sum_if, i64 n, GLOBAL f32* out) {
         assert out.item() == result
 
 
+@pytest.mark.parametrize("way", ["", "#define OUTBACK_DIALECT_FIBERS\n"], ids=["loops", "fibers"])
+@pytest.mark.parametrize("special", [None, float("nan"), float("inf"), 0.0], ids=str)
+def test_every_collective(way, special):
+    buffers = ["sum", "prod", "most", "least", "any", "all"]
+    collectives = zip(buffers, ["SUM", "PROD", "MAX", "MIN", "ANY", "ALL"], strict=True)
+    source = f"""{way}
+#include "outback/dialect.h"
+KERNEL(fold, GLOBAL f32* out, const GLOBAL f32* in) {{
+  {"".join(f"LOCAL(f32, of_{each}, LSIZE); " for each in buffers)}
+  LOCAL(f32, high, LSIZE); LOCAL(f32, low, LSIZE);
+  LOCAL(i32, high_at, LSIZE); LOCAL(i32, low_at, LSIZE);
+  ITEMS {{
+    {"".join(f"of_{each}[LID] = in[LID]; " for each in buffers)}
+    high[LID] = low[LID] = in[LID];
+    high_at[LID] = low_at[LID] = LID;
+  }}
+  {"".join(f"GROUP_{name}(of_{each}) " for each, name in collectives)}
+  GROUP_ARGMAX(high, high_at)
+  GROUP_ARGMIN(low, low_at)
+  ONE {{
+    {"".join(f"out[{i}] = of_{each}[0]; " for i, each in enumerate(buffers))}
+    out[6] = high_at[0]; out[7] = low_at[0];
+  }}
+}}
+"""
+    x = torch.linspace(0.9, 1.1, 64)
+    if special is not None:
+        x[7] = x[9] = special
+    fold, out = compiled(source, "fold", items=64), torch.zeros(8, device="acme")
+    fold(1, 64, (out, x.acme()))
+    found = [x.sum(), x.prod(), x.amax(), x.amin(), x.any(), x.all()]
+    places = [7, 7] if special != special else [x.tolist().index(each) for each in (max(x), min(x))]
+    expected = torch.tensor([*map(float, found), *map(float, places)])
+    torch.testing.assert_close(out.cpu(), expected, equal_nan=True)
+
+
 def test_an_item_of_each_knows_its_number():
     source = """
 #include "outback/dialect.h"

@@ -318,7 +318,7 @@ def test_index(library, dtype):
     sums = torch.zeros(40, 12, dtype=of_sum)
     close(of_table, sums.index_add_(0, index[used], grad[used].to(of_sum)))
 
-    x, places, source = values(dtype, 5, 30, 8), torch.randint(0, 30, (5, 11, 8)), None
+    x, places = values(dtype, 5, 30, 8), torch.randint(0, 30, (5, 11, 8))
     source = values(dtype, 5, 11, 8)
     out = empty(5, 11, 8, dtype=dtype)
     lib.launch(f"gather_{T}", 2, 5, 11, 30, 8, out, x.acme(), places.acme(), wrong)

@@ -131,6 +131,17 @@ def test_is_captured_and_the_graph_keeps_its_code():
 
 
 @needs_kernels
+def test_advice_on_numbers_is_for_their_sizes_alone():
+    out = torch.zeros(8, dtype=torch.int32, device="acme")
+    count_from = compiled("count_from")
+    with pytest.raises(RuntimeError, match=r"pass ctypes\.c_int64"):
+        count_from(1, 8, (out, 5, ctypes.c_int64(5)))
+    with pytest.raises(RuntimeError, match="local memory") as refused:
+        count_from(1, 8, (out, 5, 5), local_memory=1 << 40)
+    assert "ctypes" not in str(refused.value)
+
+
+@needs_kernels
 def test_more_groups_than_numbers_is_refused():
     out = torch.zeros(1, dtype=torch.int32, device="acme")
     with pytest.raises(RuntimeError, match=r"2\^64 groups or more"):
