@@ -21,7 +21,9 @@ include("${CMAKE_CURRENT_LIST_DIR}/OutbackPackage.cmake")
 #   RUNTIME_SOURCES <file>...  C or C++ without torch, with one function in C linkage:
 #                              const outback_runtime* <name>_runtime(void)
 #                              They become the library <target>_runtime, for outback_add_runtime_suite, whatever RUNTIME is
-#   KERNELS <format>...        host, spirv, ptx, opencl_c: what KERNEL_SOURCES are compiled to, and packed into the module
+#   KERNELS <format>...        host, spirv, ptx, opencl_c: the module gets the portable operators, whose kernels are compiled
+#                              to these formats and packed into the module: see outback_add_portable_kernels(). So are
+#                              KERNEL_SOURCES
 #   KERNEL_SOURCES <file>...   in the dialect, each a module of kernels: see outback_add_kernels()
 #   PACKAGE <package>          the Python package. Default: torch_<name>
 #   TARGET <target>            the module's target. Default: <package>
@@ -68,8 +70,11 @@ function(outback_add_backend name)
     find_package(Threads REQUIRED)
     target_link_libraries(${arg_TARGET}_runtime PUBLIC outback::runtime Threads::Threads)
   endif()
-  if(arg_KERNELS OR arg_KERNEL_SOURCES)
+  if(arg_KERNEL_SOURCES)
     outback_add_kernels(${arg_TARGET} SOURCES ${arg_KERNEL_SOURCES} FORMATS ${arg_KERNELS})
+  endif()
+  if(arg_KERNELS)
+    outback_add_portable_kernels(${arg_TARGET} FORMATS ${arg_KERNELS})
   endif()
   _outback_link_runtime(${name} ${arg_TARGET} "${arg_RUNTIME}")
   set_target_properties(

@@ -3,7 +3,7 @@
 # Included by ../CMakeLists.txt. make_kernels.py does the work, with the Python whose torch is compiled against.
 include_guard(GLOBAL)
 
-# outback_add_kernels(<target> SOURCES <file>... FORMATS <format>... [FOLDERS <folder>...])
+# outback_add_kernels(<target> SOURCES <file>... FORMATS <format>... [FOR_TYPES <type>...] [FOLDERS <folder>...])
 #
 # Compiles each source, which is in the dialect (docs/dialect.md), for each format, and packs the modules into <target>.
 # <outback/kernels/packed.h> finds them: by the name of the source without its ending. A user of <target> needs no compiler
@@ -13,11 +13,13 @@ include_guard(GLOBAL)
 #   SOURCES <file>...    one module each
 #   FORMATS <format>...  host, spirv, ptx, opencl_c. A format whose compiler is missing here is left out, and a message says
 #                        which compiler that is. OpenCL C is packed as text, which the driver compiles
+#   FOR_TYPES <type>...  f32, i64, ...: each source is compiled once for each type, with T defined as the type, and the module
+#                        is called <source>_<type>
 #   FOLDERS <folder>...  where the sources' own includes are, besides beside them
 #
 # Example: outback_add_kernels(torch_acme SOURCES src/swiglu.k FORMATS spirv opencl_c)
 function(outback_add_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;FORMATS;FOLDERS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;FORMATS;FOR_TYPES;FOLDERS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "outback_add_kernels(${target}): cannot read \"${arg_UNPARSED_ARGUMENTS}\"")
   endif()
@@ -41,50 +43,91 @@ function(outback_add_kernels target)
     list(APPEND folders --folder "${folder}")
   endforeach()
 
+  # The list of this target grows with each call.
   set(output "${CMAKE_CURRENT_BINARY_DIR}/${target}_kernels")
   file(MAKE_DIRECTORY "${output}")
+  get_property(calls TARGET ${target} PROPERTY OUTBACK_KERNEL_LISTS)
+  list(LENGTH calls call)
+  set_property(TARGET ${target} APPEND PROPERTY OUTBACK_KERNEL_LISTS ${call})
   set(OUTBACK_BYTES "")
   set(OUTBACK_ENTRIES "")
   set(files "")
+  if(NOT arg_FOR_TYPES)
+    set(arg_FOR_TYPES "-")
+  endif()
   foreach(source IN LISTS arg_SOURCES)
     get_filename_component(source "${source}" ABSOLUTE)
     if(NOT EXISTS "${source}")
       message(FATAL_ERROR "outback_add_kernels(${target}): there is no file ${source}")
     endif()
-    get_filename_component(name "${source}" NAME_WE)
-    foreach(format IN LISTS arg_FORMATS)
-      _outback_variants(${format} variants)
-      foreach(variant IN LISTS variants)
-        string(REPLACE "." ";" parts "${variant}")
-        list(GET parts 0 items)
-        list(GET parts 1 has_f64)
-        set(defined "")
-        if(items)
-          list(APPEND defined --define LSIZE=${items})
-        endif()
-        if(has_f64)
-          list(APPEND defined --define HAS_F64=)
-        endif()
-        set(made "${output}/${name}.${variant}.${format}")
-        add_custom_command(
-          OUTPUT "${made}"
-          COMMAND "${python}" -S "${script}" make "${made}" ${format} "${source}" ${defined} ${folders}
-          DEPENDS "${source}" ${tools}
-          DEPFILE "${made}.d"
-          COMMENT "Compiling the kernels of ${name}, ${format}"
-          VERBATIM)
-        list(APPEND files "${made}")
-        string(MAKE_C_IDENTIFIER "outback_${target}_${name}_${variant}_${format}" symbol)
-        string(APPEND OUTBACK_BYTES "OUTBACK_BYTES(${symbol}, \"${made}\")\n")
-        string(APPEND OUTBACK_ENTRIES
-               "    {\"${name}\", format_${format}, ${items}, ${has_f64}, ${symbol}, ${symbol}_end},\n")
+    get_filename_component(stem "${source}" NAME_WE)
+    foreach(type IN LISTS arg_FOR_TYPES)
+      set(name "${stem}_${type}")
+      set(of_type --define "T=${type}")
+      if(type STREQUAL "-")
+        set(name "${stem}")
+        set(of_type "")
+      endif()
+      foreach(format IN LISTS arg_FORMATS)
+        _outback_variants(${format} variants)
+        foreach(variant IN LISTS variants)
+          string(REPLACE "." ";" parts "${variant}")
+          list(GET parts 0 items)
+          list(GET parts 1 has_f64)
+          # Text is for all devices, and says itself what it needs.
+          if(type STREQUAL "f64" AND items AND NOT has_f64)
+            continue()
+          endif()
+          set(defined ${of_type})
+          if(items)
+            list(APPEND defined --define LSIZE=${items})
+          endif()
+          if(has_f64)
+            list(APPEND defined --define HAS_F64=)
+          endif()
+          set(made "${output}/${name}.${variant}.${format}")
+          add_custom_command(
+            OUTPUT "${made}"
+            COMMAND "${python}" -S "${script}" make "${made}" ${format} "${source}" ${defined} ${folders}
+            DEPENDS "${source}" ${tools}
+            DEPFILE "${made}.d"
+            COMMENT "Compiling the kernels of ${name}, ${format}"
+            VERBATIM)
+          list(APPEND files "${made}")
+          string(MAKE_C_IDENTIFIER "outback_${target}_${name}_${variant}_${format}" symbol)
+          string(APPEND OUTBACK_BYTES "OUTBACK_BYTES(${symbol}, \"${made}\")\n")
+          string(APPEND OUTBACK_ENTRIES
+                 "    {\"${name}\", format_${format}, ${items}, ${has_f64}, ${symbol}, ${symbol}_end},\n")
+        endforeach()
       endforeach()
     endforeach()
   endforeach()
-  configure_file("${here}/packed_kernels.cpp.in" "${output}/packed_kernels.cpp" @ONLY)
-  set_source_files_properties("${output}/packed_kernels.cpp" PROPERTIES OBJECT_DEPENDS "${files}" SKIP_UNITY_BUILD_INCLUSION
-                                                                        ON)
-  target_sources(${target} PRIVATE "${output}/packed_kernels.cpp")
+  set(list "${output}/packed_kernels_${call}.cpp")
+  configure_file("${here}/packed_kernels.cpp.in" "${list}" @ONLY)
+  set_source_files_properties("${list}" PROPERTIES OBJECT_DEPENDS "${files}" SKIP_UNITY_BUILD_INCLUSION ON)
+  target_sources(${target} PRIVATE "${list}")
+endfunction()
+
+# outback_add_portable_kernels(<target> FORMATS <format>...)
+#
+# Gives a backend the portable operators: PyTorch's operators on any device whose runtime launches kernels
+# (docs/operators.md). Packs their kernels into <target>, and links the code that launches the kernels.
+#
+#   <target>             a backend's module
+#   FORMATS <format>...  as for outback_add_kernels()
+#
+# Example: outback_add_portable_kernels(torch_acme FORMATS spirv)
+function(outback_add_portable_kernels target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FORMATS")
+  set(folder "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../backend_template/portable")
+  outback_add_kernels(
+    ${target}
+    SOURCES "${folder}/kernels/elementwise.k"
+    FORMATS ${arg_FORMATS}
+    FOR_TYPES f32 f16 bf16 f64 i64)
+  # By its static initializer, which no library of objects would bring.
+  target_sources(${target} PRIVATE "${folder}/engine/register.cpp")
+  target_link_libraries(${target} PRIVATE outback::portable)
 endfunction()
 
 # _outback_formats_here(<target> <script> <list>)

@@ -20,6 +20,7 @@
 #include "backend_template/core/interfaces/guard.h"
 #include "backend_template/core/interfaces/hooks.h"
 #include "backend_template/core/interfaces/registries.h"
+#include "backend_template/core/kernels/portable_choice.h"
 #include "backend_template/core/memory/allocator/leak_report.h"
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/core/memory/host_allocator.h"
@@ -73,6 +74,7 @@ void check_options(const backend_options& options) {
   }
   core::read_leak_report();
   core::read_launch_blocking();
+  core::read_portable_variable();
   core::read_twin_variable();
   core::read_race_variable();
   ops::read_report_variables();

@@ -7,6 +7,8 @@
 // at::detail::getPrivateUse1Hooks().
 #pragma once
 
+#include <ATen/core/boxing/KernelFunction.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
@@ -22,7 +24,7 @@ namespace outback::core {
 // type. Raise the number whenever a member changes. Then a kernel library that was compiled with
 // another version of Outback finds no services and reports an error, instead of calling through a
 // wrong vtable.
-inline namespace kernel_abi_1 {
+inline namespace kernel_abi_2 {
 
 /// The functions of core that native kernels use. Each member does what the function of the same
 /// name does, with the same errors and the same thread safety; the headers named below document
@@ -48,6 +50,9 @@ class kernel_services {
   // ---- devices/dtypes.h
   virtual void check_dtype(c10::ScalarType dtype) const = 0;
 
+  // ---- kernels/declined_calls.h
+  virtual const c10::KernelFunction* kernel_after_vendors(const c10::OperatorHandle& op) const = 0;
+
   // ---- memory/device_allocator.h
   virtual c10::Allocator& device_allocator() const = 0;
 
@@ -56,5 +61,5 @@ class kernel_services {
   ~kernel_services() = default;
 };
 
-}  // namespace kernel_abi_1
+}  // namespace kernel_abi_2
 }  // namespace outback::core

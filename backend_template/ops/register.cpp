@@ -5,27 +5,36 @@
 #include <array>
 
 #include "backend_template/ops/in_place/boxed_kernel.h"
+#include "backend_template/ops/next_provider.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/ops/registrations.h"
 
 namespace outback::ops {
 namespace {
 
-enum class kernel_origin {
-  own,  // written for the device
-  lent  // another device type's, the CPU's or a twin's
-};
+// Whose a kernel is, for the operator report: written for the device, or another device type's, the
+// CPU's or a twin's.
+constexpr const char* own = registrar::registered_as_own;
+constexpr const char* lent = registrar::registered_by;
+constexpr const char* portable = registrar::registered_as_portable;
+
+void (*add_portable_operators)(registrar&) = nullptr;
+
+void register_portable_operators(registrar& to) {
+  if (add_portable_operators != nullptr) add_portable_operators(to);
+}
 
 struct provider_row {
-  kernel_origin whose;
+  const char* whose;
   void (*add)(registrar&);
 };
-
-using enum kernel_origin;
 
 constexpr auto providers = std::to_array<provider_row>({
     // Before all others: until then every out= kernel for this device is the vendor's.
     {lent, &register_choosy_operators},  // addr_, conj_physical_, ldexp, mode
+
+    // Those of a backend that packs them, before all that they decline calls to.
+    {portable, &register_portable_operators},
 
     // tensors/: makes, views and changes tensors, and computes nothing.
     {own, &register_factories},   // empty, empty_strided, _efficientzerotensor
@@ -71,16 +80,21 @@ constexpr auto providers = std::to_array<provider_row>({
 
 }  // namespace
 
+void set_portable_operators(void (*add)(registrar&)) noexcept {
+  add_portable_operators = add;
+}
+
 void register_operators(operator_names excluded) {
   // Leaked, since kernels may run until the process ends. Static, so that leak checkers find them
   // reachable.
   static const auto& kept = *new operator_names(std::move(excluded));
   static auto& to = *new registrar(kept);
   for (const provider_row& row : providers) {
-    to.set_own(row.whose == own);
+    to.set_text(row.whose);
     row.add(to);
   }
   to.add_fallback(c10::DispatchKey::PrivateUse1, boxed_fallback(kept));
+  register_next_providers(boxed_fallback(kept));
   register_autocast(to);
   register_recorder();
 }

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backend_template/ops/next_provider.h"
+
 namespace outback::ops {
 namespace {
 
@@ -55,7 +57,7 @@ std::vector<c10::OperatorHandle> registrar::all_operators() {
 void registrar::add_kernel(const char* name, const char* overload, c10::DispatchKey key,
                            c10::KernelFunction kernel, c10::impl::CppSignature signature) {
   const std::optional<c10::OperatorHandle> op = find(name, overload);
-  if (!op || op->hasKernelForDispatchKey(key)) return;
+  if (!op) return;
   keep(*op, key, std::move(kernel), signature);
 }
 
@@ -64,6 +66,9 @@ void registrar::keep(const c10::OperatorHandle& op, c10::DispatchKey key,
   // An autocast kernel computes nothing itself, so an excluded operator may have one.
   const bool is_kernel = key != c10::DispatchKey::AutocastPrivateUse1;
   if (is_kernel && !excluded_.empty() && excluded_.count(op.operator_name()) != 0) return;
+  // Also where an earlier provider stays, which may decline a call.
+  if (key == c10::DispatchKey::PrivateUse1) keep_kernel(op, kernel, text_ == registered_as_portable);
+  if (op.hasKernelForDispatchKey(key)) return;
   handles_.push_back(c10::Dispatcher::singleton().registerImpl(
       op.operator_name(), key, std::move(kernel), signature, nullptr, text_));
 }

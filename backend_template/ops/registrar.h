@@ -27,13 +27,14 @@ class registrar {
   static constexpr const char* registered_by = "outback";
   /// The text for kernels that are written for the device (own/), for the operator report.
   static constexpr const char* registered_as_own = "outback, own";
+  /// The text for portable kernels (portable/), which decline what they do not serve.
+  static constexpr const char* registered_as_portable = "outback, portable";
 
   /// `excluded` must live as long as the registrar.
   explicit registrar(const operator_names& excluded) : excluded_(excluded) {}
 
-  /// Tells whether the kernels that are added later are written for the device. Initially they
-  /// count as kernels that run another device type's kernels.
-  void set_own(bool are_own) { text_ = are_own ? registered_as_own : registered_by; }
+  /// Sets the dispatcher's debug text for the kernels that are added later: one of the three above.
+  void set_text(const char* text) { text_ = text; }
 
   /// Registers `function` as the kernel of aten::`name`.`overload` for `key`. Does nothing if this
   /// torch has no such operator, so that one source serves several releases. Throws c10::Error,
@@ -62,7 +63,7 @@ class registrar {
 
   /// Does the same for a boxed kernel, which has no C++ signature.
   void add_boxed(const c10::OperatorHandle& op, c10::DispatchKey key, c10::KernelFunction kernel) {
-    if (!op.hasKernelForDispatchKey(key)) keep(op, key, std::move(kernel), std::nullopt);
+    keep(op, key, std::move(kernel), std::nullopt);
   }
 
   /// Registers the backend fallback of `key`: the kernel of all operators, in every namespace, that

@@ -24,6 +24,11 @@ void register_operators(operator_names excluded);
 
 // Each adds the kernels of one file. register.cpp has the order, and says what the kernels serve.
 
+// portable/
+/// Sets the function that adds the portable kernels: the library that has them (portable/engine)
+/// calls it while it is loaded, before registration.
+void set_portable_operators(void (*add)(registrar&)) noexcept;
+
 // tensors/
 void register_factories(registrar& to);
 void register_fields(registrar& to);

@@ -14,6 +14,7 @@
 #include "backend_template/core/interfaces/generator.h"
 #include "backend_template/core/interfaces/thread_count.h"
 #include "backend_template/core/kernel_services.h"
+#include "backend_template/core/kernels/declined_calls.h"
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/core/memory/host_allocator.h"
@@ -120,6 +121,9 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
     core::set_device_unchecked(device);
   }
   void check_dtype(c10::ScalarType dtype) const override { core::check_dtype(dtype); }
+  const c10::KernelFunction* kernel_after_vendors(const c10::OperatorHandle& op) const override {
+    return core::kernel_after_vendors(op);
+  }
   c10::Allocator& device_allocator() const override { return core::device_allocator(); }
 };
 

@@ -9,6 +9,27 @@ typedef struct {
   i64 stride[4][MAX_DIMS];
 } shape;
 
+// The same for elementwise kernels, whose offsets fit into 32 bits; strides are in bytes.
+typedef struct {
+  i32 dims, types[4], reserved;
+  u32 size[MAX_DIMS];
+  u32 stride[4][MAX_DIMS];
+} places;
+
+// Declares `at`, where element number `index` is in each operand.
+#define PLACES(sh, index, at)                                                \
+  u32 at[4] = {0, 0, 0, 0};                                                  \
+  {                                                                          \
+    u32 rest_ = (u32)(index);                                                \
+    i32 d_ = 0;                                                              \
+    for (; d_ < sh.dims - 1; ++d_) {                                         \
+      const u32 next_ = rest_ / sh.size[d_], own_ = rest_ - next_ * sh.size[d_]; \
+      for (i32 k_ = 0; k_ < 4; ++k_) at[k_] += own_ * sh.stride[k_][d_];     \
+      rest_ = next_;                                                         \
+    }                                                                        \
+    for (i32 k_ = 0; k_ < 4; ++k_) at[k_] += rest_ * sh.stride[k_][d_];      \
+  }
+
 // Adds to `at` the offset of the element number `index` in operand number `n`.
 #define ADD_OFFSET(sh, n, index, at)                \
   {                                                 \

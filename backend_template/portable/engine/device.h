@@ -1,0 +1,33 @@
+// On which devices portable kernels serve operators.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/macros/Macros.h>
+
+#include <array>
+#include <atomic>
+
+#include "backend_template/core/devices/device.h"
+
+namespace outback::portable {
+
+namespace detail {
+enum class answer : int8_t { unknown, no, yes };
+inline constinit std::array<std::atomic<answer>, core::max_devices> served{};
+bool ask(c10::DeviceIndex device);
+}  // namespace detail
+
+/// Returns true if portable kernels serve the device: its runtime has the group `kernels`, it has
+/// no twin, and OUTBACK_PORTABLE allows
+/// them there. Costs one load. The first call for a device starts
+/// the backend, and throws what the start throws.
+inline bool serves(c10::DeviceIndex device) {
+  const detail::answer known = detail::served[device].load(std::memory_order_relaxed);
+  if (C10_LIKELY(known != detail::answer::unknown)) return known == detail::answer::yes;
+  return detail::ask(device);
+}
+
+/// Returns true if the device computes with float64. Throws what core::device_info throws.
+bool has_float64(c10::DeviceIndex device);
+
+}  // namespace outback::portable

@@ -1,0 +1,38 @@
+// Hands a call that portable kernels do not serve to the next provider.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/DispatchKeySet.h>
+
+#include <utility>
+
+#include "backend_template/ops/next_provider.h"
+
+namespace outback::portable {
+
+/// `next<at::_ops::add_Tensor>::call(self, other, alpha)` is what the operator does on a device
+/// that portable kernels do not serve.
+template <class Operator, class Signature = typename Operator::schema>
+struct next;
+
+template <class Operator, class Result, class... Arguments>
+struct next<Operator, Result(Arguments...)> {
+  static Result call(Arguments... arguments) {
+    // Leaked: operators run until the process ends.
+    static const auto& op = *new c10::TypedOperatorHandle<Result(Arguments...)>(
+        c10::Dispatcher::singleton()
+            .findSchemaOrThrow(Operator::name, Operator::overload_name)
+            .template typed<Result(Arguments...)>());
+    static const c10::KernelFunction* const kernel =
+        ops::kernel_after(ops::declined_by::portable, op);
+    if (kernel == nullptr) {  // torch composes the operator, as for the CPU
+      return op.redispatch(c10::DispatchKeySet(c10::DispatchKey::CPU),
+                           std::forward<Arguments>(arguments)...);
+    }
+    return kernel->template call<Result, Arguments...>(
+        op, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+        std::forward<Arguments>(arguments)...);
+  }
+};
+
+}  // namespace outback::portable

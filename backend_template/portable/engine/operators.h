@@ -1,0 +1,12 @@
+// The portable kernels of operators, by file of operators/. register.cpp calls each once.
+#pragma once
+
+namespace outback::ops {
+class registrar;
+}  // namespace outback::ops
+
+namespace outback::portable {
+
+void add_elementwise(ops::registrar& to);
+
+}  // namespace outback::portable

@@ -1,0 +1,20 @@
+// Registers all portable kernels. The library that packs portable modules includes this file in
+// its sources (cmake/OutbackKernels.cmake): a backend without them has none of this code.
+#include "backend_template/ops/registrations.h"
+#include "backend_template/portable/engine/operators.h"
+
+namespace outback::portable {
+namespace {
+
+void add_all(ops::registrar& to) {
+  add_elementwise(to);
+}
+
+// While the library is loaded, before it registers the backend.
+[[maybe_unused]] const bool is_set = [] {
+  ops::set_portable_operators(&add_all);
+  return true;
+}();
+
+}  // namespace
+}  // namespace outback::portable
