@@ -59,17 +59,15 @@ const c10::KernelFunction* kernel_after(declined_by who, const c10::OperatorHand
   static const kernels_by_operator& known = *new kernels_by_operator(index_of_all());
   const auto found = known.find(op.operator_name());
   const kernels_of_one of = found == known.end() ? kernels_of_one{} : found->second;
-  const c10::KernelFunction* const next =
-      who == declined_by::vendor ? of.first : of.after_portable;
+  const c10::KernelFunction* const next = who == declined_by::vendor ? of.first : of.after_portable;
   if (next != nullptr) return next;
   return is_composed(op) ? nullptr : &*all().fallback;
 }
 
 void register_next_providers(c10::KernelFunction fallback) {
   all().fallback = std::move(fallback);
-  core::set_next_kernel([](const c10::OperatorHandle& op) {
-    return kernel_after(declined_by::vendor, op);
-  });
+  core::set_next_kernel(
+      [](const c10::OperatorHandle& op) { return kernel_after(declined_by::vendor, op); });
 }
 
 }  // namespace outback::ops

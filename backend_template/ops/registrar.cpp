@@ -67,7 +67,8 @@ void registrar::keep(const c10::OperatorHandle& op, c10::DispatchKey key,
   const bool is_kernel = key != c10::DispatchKey::AutocastPrivateUse1;
   if (is_kernel && !excluded_.empty() && excluded_.count(op.operator_name()) != 0) return;
   // Also where an earlier provider stays, which may decline a call.
-  if (key == c10::DispatchKey::PrivateUse1) keep_kernel(op, kernel, text_ == registered_as_portable);
+  if (key == c10::DispatchKey::PrivateUse1)
+    keep_kernel(op, kernel, text_ == registered_as_portable);
   if (op.hasKernelForDispatchKey(key)) return;
   handles_.push_back(c10::Dispatcher::singleton().registerImpl(
       op.operator_name(), key, std::move(kernel), signature, nullptr, text_));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/portable/engine/kernel_shape.h"
 #include "backend_template/portable/engine/launch.h"
 #include "backend_template/portable/engine/number_type.h"
 
@@ -13,7 +14,6 @@ namespace outback::portable {
 namespace {
 
 constexpr int most_operands = 3;
-constexpr int most_dims = 8;
 
 // `places` in portable/kernels/shape.h.
 struct places {
@@ -77,7 +77,8 @@ bool is_contiguous(const at::TensorIteratorBase& elements, c10::ScalarType dtype
   for (int i = 0; i < elements.ntensors(); ++i) {
     if (elements.is_cpu_scalar(i)) continue;
     if (elements.dtype(i) != (i == 0 && gives_truth ? c10::kBool : dtype)) return false;
-    const bool is_line = elements.numel() == 1 || elements.strides(i)[0] == elements.element_size(i);
+    const bool is_line =
+        elements.numel() == 1 || elements.strides(i)[0] == elements.element_size(i);
     if (!is_line) return false;
   }
   return true;
@@ -137,8 +138,8 @@ chosen_kernel choose(const at::TensorIteratorBase& elements, body& which, c10::S
     return find_kernel(device, "elementwise_" + ending,
                        which.name + std::string(contiguous ? "_" : "_any_") + ending);
   };
-  const size_t slot = static_cast<size_t>(type) +
-                      (type == number_type::f32 && !contiguous ? size_t{5} : size_t{0});
+  const size_t slot =
+      static_cast<size_t>(type) + (type == number_type::f32 && !contiguous ? size_t{5} : size_t{0});
   return {which.kernels.get(device, slot, find), contiguous};
 }
 

@@ -1,5 +1,5 @@
-// Elementwise operators: launches a body of portable/kernels/elementwise over a TensorIterator, which
-// has worked out shapes, strides, dtypes and the result.
+// Elementwise operators: launches a body of portable/kernels/elementwise over a TensorIterator,
+// which has worked out shapes, strides, dtypes and the result.
 #pragma once
 
 #include <ATen/TensorIterator.h>

@@ -47,8 +47,9 @@ const kernels::packed_kernel& find_kernel(c10::DeviceIndex device, const std::st
       is_new = all().refused.emplace(device, module).second;
     }
     if (is_new) {
-      core::warn(core::backend_name(), ": the operators of the kernels ", module,
-                 " run over copies, since these kernels do not load: ", error.what_without_backtrace());
+      core::warn(
+          core::backend_name(), ": the operators of the kernels ", module,
+          " run over copies, since these kernels do not load: ", error.what_without_backtrace());
     }
     throw no_kernel();
   }

@@ -29,9 +29,9 @@ outback_argument argument_of(const T& value) {
 
 }  // namespace detail
 
-/// Enqueues `groups` groups of the kernel, 1 or more, on `stream`. The arguments are device_pointers
-/// and numbers or structs of exactly the types that the kernel declares. Does not wait. Throws what
-/// core::launch_kernel throws.
+/// Enqueues `groups` groups of the kernel, 1 or more, on `stream`. The arguments are
+/// device_pointers and numbers or structs of exactly the types that the kernel declares. Does not
+/// wait. Throws what core::launch_kernel throws.
 template <class... Args>
 void launch(const c10::Stream& stream, const kernels::packed_kernel& kernel, int64_t groups,
             const Args&... args) {

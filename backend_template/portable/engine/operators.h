@@ -7,6 +7,9 @@ class registrar;
 
 namespace outback::portable {
 
+void add_copies(ops::registrar& to);
 void add_elementwise(ops::registrar& to);
+void add_loops(ops::registrar& to);
+void add_reductions(ops::registrar& to);
 
 }  // namespace outback::portable

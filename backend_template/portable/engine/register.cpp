@@ -7,7 +7,10 @@ namespace outback::portable {
 namespace {
 
 void add_all(ops::registrar& to) {
+  add_copies(to);
   add_elementwise(to);
+  add_loops(to);
+  add_reductions(to);
 }
 
 // While the library is loaded, before it registers the backend.

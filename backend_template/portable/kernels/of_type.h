@@ -15,6 +15,15 @@
 #define IS_COMPUTED_IN_b8 0
 #define IS_COMPUTED_IN JOIN(IS_COMPUTED_IN_, T)
 
+// Types of memory with kernels of their own, which read T alone.
+#define HAS_OWN_KERNELS_f32 1
+#define HAS_OWN_KERNELS_f64 0
+#define HAS_OWN_KERNELS_f16 1
+#define HAS_OWN_KERNELS_bf16 1
+#define HAS_OWN_KERNELS_i64 0
+#define HAS_OWN_KERNELS_b8 0
+#define HAS_OWN_KERNELS JOIN(HAS_OWN_KERNELS_, T)
+
 #define C COMPUTED_IN(T)
 #define N(name) JOIN(name##_, T)
 #define LOAD JOIN(load_, T)

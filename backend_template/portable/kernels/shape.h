@@ -17,17 +17,17 @@ typedef struct {
 } places;
 
 // Declares `at`, where element number `index` is in each operand.
-#define PLACES(sh, index, at)                                                \
-  u32 at[4] = {0, 0, 0, 0};                                                  \
-  {                                                                          \
-    u32 rest_ = (u32)(index);                                                \
-    i32 d_ = 0;                                                              \
-    for (; d_ < sh.dims - 1; ++d_) {                                         \
+#define PLACES(sh, index, at)                                                    \
+  u32 at[4] = {0, 0, 0, 0};                                                      \
+  {                                                                              \
+    u32 rest_ = (u32)(index);                                                    \
+    i32 d_ = 0;                                                                  \
+    for (; d_ < sh.dims - 1; ++d_) {                                             \
       const u32 next_ = rest_ / sh.size[d_], own_ = rest_ - next_ * sh.size[d_]; \
-      for (i32 k_ = 0; k_ < 4; ++k_) at[k_] += own_ * sh.stride[k_][d_];     \
-      rest_ = next_;                                                         \
-    }                                                                        \
-    for (i32 k_ = 0; k_ < 4; ++k_) at[k_] += rest_ * sh.stride[k_][d_];      \
+      for (i32 k_ = 0; k_ < 4; ++k_) at[k_] += own_ * sh.stride[k_][d_];         \
+      rest_ = next_;                                                             \
+    }                                                                            \
+    for (i32 k_ = 0; k_ < 4; ++k_) at[k_] += rest_ * sh.stride[k_][d_];          \
   }
 
 // Adds to `at` the offset of the element number `index` in operand number `n`.
@@ -75,7 +75,7 @@ typedef struct {
   DEVICE void store_any_##C(GLOBAL u8* p, i32 type, C v) { \
     switch (type) {                                        \
       case 0:                                              \
-        *p = (u8)v;                                        \
+        *p = (u8)(i64)v;                                   \
         break;                                             \
       case 1:                                              \
         *(GLOBAL i8*)p = (i8)v;                            \

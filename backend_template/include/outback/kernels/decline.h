@@ -58,17 +58,16 @@ struct next_provider<Operator, Result(Arguments...)> {
 
 /// Has the next provider serve this call of `Operator`, such as at::_ops::addmm, and returns its
 /// result. Call it in a kernel of `Operator` for this device, with the kernel's own arguments,
-/// before the kernel writes anything. Throws what the next provider throws: c10::NotImplementedError
-/// if nobody serves the operator. Thread-safe.
+/// before the kernel writes anything. Throws what the next provider throws:
+/// c10::NotImplementedError if nobody serves the operator. Thread-safe.
 template <class Operator, class... Given>
 decltype(auto) decline(Given&&... arguments) {
   return detail::next_provider<Operator>::call(std::forward<Given>(arguments)...);
 }
 
-/// `when<at::_ops::addmm, &supports, &kernel>::run` calls `kernel` for the calls of which `supports`
-/// returns true, and declines the others. Both take the operator's arguments.
-template <class Operator, auto* supports, auto* kernel,
-          class Signature = typename Operator::schema>
+/// `when<at::_ops::addmm, &supports, &kernel>::run` calls `kernel` for the calls of which
+/// `supports` returns true, and declines the others. Both take the operator's arguments.
+template <class Operator, auto* supports, auto* kernel, class Signature = typename Operator::schema>
 struct when;
 
 template <class Operator, auto* supports, auto* kernel, class Result, class... Arguments>

@@ -1,4 +1,5 @@
 // Elementwise operators with a structured class of PyTorch's.
+#include <cmath>
 #include <string_view>
 
 #include "backend_template/portable/engine/operators.h"
@@ -21,13 +22,13 @@ namespace {
   F(sinh, 1) F(sqrt, 1) F(tan, 1) F(tanh, 1)
 #define FOR_ALL(F) \
   F(addcmul, 3) F(clamp_max, 1) F(clamp_min, 1) F(heaviside, 2) F(neg, 1) F(sign, 1) \
-  F(threshold, 1)
+  F(threshold, 2)
 #define FOR_INTEGERS(F) F(gcd, 2) F(lcm, 2) F(bitwise_not, 1)
 // Without a variant in place.
 #define FOR_FLOATS_OUT(F) \
-  F(fmax, 2) F(fmin, 2) F(hardshrink, 1) F(logaddexp, 2) F(logaddexp2, 2) F(softplus, 1) \
+  F(hardshrink, 1) F(logaddexp, 2) F(logaddexp2, 2) F(softplus, 1) \
   F(softshrink, 1)
-#define FOR_ALL_OUT(F) F(maximum, 2) F(minimum, 2)
+#define FOR_ALL_OUT(F) F(fmax, 2) F(fmin, 2) F(maximum, 2) F(minimum, 2)
 #define FOR_TRUTH_OUT(F) F(isneginf, 1) F(isposinf, 1) F(signbit, 1)
 #define FOR_SPECIALS(F) \
   F(entr, 1) F(erfcx, 1) F(i0e, 1) F(i1, 1) F(i1e, 1) F(log_ndtr, 1) F(ndtri, 1) F(xlog1py, 2) \
@@ -46,7 +47,7 @@ constexpr auto integers = body::kind::integers;
 #define OF_FLOATS(op, operands) constinit body op##_body(#op, operands, floats);
 #define OF_ALL(op, operands) constinit body op##_body(#op, operands);
 #define OF_INTEGERS(op, operands) constinit body op##_body(#op, operands, integers);
-#define OF_TRUTH(op, operands) constinit body op##_body(#op, operands, floats, true);
+#define OF_TRUTH(op, operands) constinit body op##_body(#op, operands, all, true);
 #define OF_TENSORS(op, kind) constinit body op##_body(#op, 2, kind);
 #define OF_BITS(op) constinit body op##_body(#op, 2, integers);
 #define OF_COMPARISON(op) constinit body op##_body(#op, 2, all, true);
@@ -68,7 +69,6 @@ constinit body silu_backward_body("silu_backward", 2, floats);
 constinit body softplus_backward_body("softplus_backward", 2, floats);
 constinit body hardsigmoid_backward_body("hardsigmoid_backward", 2, floats);
 constinit body hardshrink_backward_body("shrink_backward", 2, floats);
-constinit body threshold_backward_body("threshold_backward", 2);
 constinit body lerp_body("lerp", 2, floats);
 constinit body lerp_tensors_body("lerp_tensors", 3, floats);
 constinit body shift_left_body("shift_left", 2, integers);
@@ -163,6 +163,23 @@ struct elu_backward : at::meta::structured_elu_backward {
   }
 };
 
+constinit body round_decimals_body("round_decimals", 1, floats);
+
+struct round_decimals : at::meta::structured_round_decimals {
+  void impl(const at::Tensor& /*self*/, int64_t decimals, const at::Tensor& /*out*/) {
+    const double power = std::pow(10.0, static_cast<double>(decimals < 0 ? -decimals : decimals));
+    run_elementwise(*this, round_decimals_body, numbers(power, decimals < 0 ? 1.0 : 0.0));
+  }
+};
+
+constinit body polygamma_body("polygamma", 1, floats);
+
+struct polygamma : at::meta::structured_polygamma {
+  void impl(int64_t n, const at::Tensor& /*self*/, const at::Tensor& /*out*/) {
+    run_elementwise(*this, polygamma_body, numbers(static_cast<double>(n)));
+  }
+};
+
 constinit body leaky_relu_backward_body("leaky_relu_backward", 2, floats);
 
 template <class Meta, body& which>
@@ -177,21 +194,21 @@ void add_elementwise(ops::registrar& to) {
   add_structured<loop<structured_##op, op##_body>, ops::op, ops::op##_, ops::op##_out>(to);
 #define ADD_TWO(op, operands) \
   add_structured<loop<structured_##op, op##_body>, ops::op, ops::op##_out>(to);
-#define ADD_SPECIAL(op, operands)                                                          \
-  add_structured<loop<structured_special_##op, op##_body>, ops::special_##op,              \
+#define ADD_SPECIAL(op, operands)                                             \
+  add_structured<loop<structured_special_##op, op##_body>, ops::special_##op, \
                  ops::special_##op##_out>(to);
-#define ADD_TENSORS(op, kind)                                                              \
-  add_structured<loop<structured_##op##_Tensor, op##_body>, ops::op##_Tensor,              \
-                 ops::op##__Tensor, ops::op##_out>(to);
-#define ADD_BITS(op)                                                                       \
-  add_structured<loop<structured_##op##_Tensor, op##_body>, ops::op##_Tensor,              \
-                 ops::op##__Tensor, ops::op##_Tensor_out>(to);
-#define ADD_COMPARISON(op)                                                                 \
-  add_structured<loop<structured_##op##_Tensor, op##_body>, ops::op##_Tensor,              \
-                 ops::op##__Tensor, ops::op##_Tensor_out>(to);                             \
-  add_structured<loop<structured_##op##_Scalar, op##_body>, ops::op##_Scalar,              \
-                 ops::op##__Scalar, ops::op##_Scalar_out>(to);
-#define ADD_DERIVATIVE(op)                                                                 \
+#define ADD_TENSORS(op, kind)                                                                    \
+  add_structured<loop<structured_##op##_Tensor, op##_body>, ops::op##_Tensor, ops::op##__Tensor, \
+                 ops::op##_out>(to);
+#define ADD_BITS(op)                                                                             \
+  add_structured<loop<structured_##op##_Tensor, op##_body>, ops::op##_Tensor, ops::op##__Tensor, \
+                 ops::op##_Tensor_out>(to);
+#define ADD_COMPARISON(op)                                                                       \
+  add_structured<loop<structured_##op##_Tensor, op##_body>, ops::op##_Tensor, ops::op##__Tensor, \
+                 ops::op##_Tensor_out>(to);                                                      \
+  add_structured<loop<structured_##op##_Scalar, op##_body>, ops::op##_Scalar, ops::op##__Scalar, \
+                 ops::op##_Scalar_out>(to);
+#define ADD_DERIVATIVE(op) \
   add_structured<loop<structured_##op, op##_body>, ops::op, ops::op##_grad_input>(to);
 #define ADD_ROUNDING(op)                                                                   \
   add_structured<loop_by_type<structured_##op, op##_body, copy_body>, ops::op, ops::op##_, \
@@ -212,7 +229,8 @@ void add_elementwise(ops::registrar& to) {
   ADD_DERIVATIVE(softplus_backward)
   ADD_DERIVATIVE(hardsigmoid_backward)
   ADD_DERIVATIVE(hardshrink_backward)
-  ADD_DERIVATIVE(threshold_backward)
+  add_structured<loop<structured_threshold_backward, threshold_body>, ops::threshold_backward,
+                 ops::threshold_backward_grad_input>(to);
   ADD_ROUNDING(ceil)
   ADD_ROUNDING(floor)
   ADD_ROUNDING(round)
@@ -223,8 +241,8 @@ void add_elementwise(ops::registrar& to) {
                  ops::fmod_Tensor_out>(to);
   add_structured<loop<structured_remainder_Tensor, remainder_body>, ops::remainder_Tensor,
                  ops::remainder__Tensor, ops::remainder_Tensor_out>(to);
-  add_structured<loop<structured_xlogy_Tensor, xlogy_body>, ops::xlogy_Tensor,
-                 ops::xlogy__Tensor, ops::xlogy_OutTensor>(to);
+  add_structured<loop<structured_xlogy_Tensor, xlogy_body>, ops::xlogy_Tensor, ops::xlogy__Tensor,
+                 ops::xlogy_OutTensor>(to);
   add_structured<division, ops::div_Tensor_mode, ops::div__Tensor_mode, ops::div_out_mode>(to);
   add_structured<clamp_by_numbers, ops::clamp, ops::clamp_, ops::clamp_out>(to);
   add_structured<clamp_by_tensors, ops::clamp_Tensor, ops::clamp__Tensor, ops::clamp_Tensor_out>(
@@ -247,6 +265,9 @@ void add_elementwise(ops::registrar& to) {
   add_structured<loop<structured_bitwise_right_shift_Tensor, shift_right_body>,
                  ops::bitwise_right_shift_Tensor, ops::bitwise_right_shift__Tensor,
                  ops::bitwise_right_shift_Tensor_out>(to);
+  add_structured<round_decimals, ops::round_decimals, ops::round__decimals,
+                 ops::round_decimals_out>(to);
+  add_structured<polygamma, ops::polygamma, ops::polygamma_out>(to);
   add_structured<gelu, ops::gelu, ops::gelu_, ops::gelu_out>(to);
   add_structured<gelu_backward, ops::gelu_backward, ops::gelu_backward_grad_input>(to);
   add_structured<elu_backward, ops::elu_backward, ops::elu_backward_grad_input>(to);

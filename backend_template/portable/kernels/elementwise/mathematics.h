@@ -42,6 +42,8 @@ VALUE(lgamma, 1, lgamma(a))
 VALUE(floor, 1, floor(a))
 VALUE(ceil, 1, ceil(a))
 VALUE(round, 1, rint(a))
+// s is a power of ten; t is 1 for decimals before the point.
+VALUE(round_decimals, 1, t != 0 ? rint(a / s) * s : rint(a * s) / s)
 VALUE(trunc, 1, trunc(a))
 VALUE(frac, 1, a - trunc(a))
 VALUE(nan_to_num, 1, a != a ? s : a == INF ? t : a == -INF ? u : a)

@@ -1,0 +1,319 @@
+// Elementwise operators that are no structured classes of PyTorch's: the iterators are built as its
+// CPU functions build them.
+#include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
+#include <ATen/ScalarOps.h>
+#include <ATen/TensorIterator.h>
+#include <ATen/core/Tensor.h>
+
+// Includes all of torch's operators, after the headers that they need and do not include.
+#include <ATen/Functions.h>
+#include <ATen/Operators.h>
+
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "backend_template/ops/tensors/tensor_fields.h"
+#include "backend_template/portable/engine/elementwise.h"
+#include "backend_template/portable/engine/operator.h"
+#include "backend_template/portable/engine/operators.h"
+
+namespace outback::portable {
+namespace {
+
+constexpr auto floats = body::kind::floats;
+constexpr auto all = body::kind::all;
+
+constinit body abs_body("abs", 1);
+constinit body relu_body("relu", 1);
+constinit body isnan_body("isnan", 1, floats, true);
+constinit body nan_to_num_body("nan_to_num", 1, floats);
+constinit body copy_body("copy", 1);
+constinit body hardswish_body("hardswish", 1, floats);
+constinit body hardswish_backward_body("hardswish_backward", 2, floats);
+constinit body hardtanh_backward_body("hardtanh_backward", 2, floats);
+constinit body mish_backward_body("mish_backward", 2, floats);
+constinit body prelu_body("prelu", 2, floats);
+constinit body prelu_backward_body("prelu_backward", 3, floats);
+constinit body prelu_backward_weight_body("prelu_backward_weight", 2, floats);
+constinit body where_body("where", 3);
+constinit body masked_fill_body("masked_fill", 2);
+constinit body logical_not_body("logical_not", 1, all, true);
+constinit body logical_and_body("logical_and", 2, all, true);
+constinit body logical_or_body("logical_or", 2, all, true);
+constinit body logical_xor_body("logical_xor", 2, all, true);
+
+at::Tensor unary(body& which, const at::Tensor& self, const numbers& given = {}) {
+  at::Tensor out;
+  at::TensorIterator elements = at::TensorIterator::unary_op(out, self);
+  run_elementwise(elements, which, given);
+  return elements.output();
+}
+
+at::Tensor& unary_out(body& which, const at::Tensor& self, at::Tensor& out,
+                      const numbers& given = {}) {
+  at::TensorIterator elements = at::TensorIterator::unary_op(out, self);
+  run_elementwise(elements, which, given);
+  return out;
+}
+
+at::Tensor binary(body& which, const at::Tensor& self, const at::Tensor& other,
+                  const numbers& given = {}) {
+  at::Tensor out;
+  at::TensorIterator elements = at::TensorIterator::borrowing_binary_op(out, self, other);
+  run_elementwise(elements, which, given);
+  return elements.output();
+}
+
+at::Tensor& abs_out(const at::Tensor& self, at::Tensor& out) {
+  if (self.scalar_type() == c10::kBool) throw no_kernel();
+  return unary_out(abs_body, self, out);
+}
+
+at::Tensor relu(const at::Tensor& self) {
+  if (self.scalar_type() == c10::kBool) throw no_kernel();
+  return unary(relu_body, self);
+}
+
+at::Tensor& relu_(at::Tensor& self) {
+  if (self.scalar_type() == c10::kBool) throw no_kernel();
+  return unary_out(relu_body, self, self);
+}
+
+at::Tensor isnan(const at::Tensor& self) {
+  at::Tensor out = at::empty_like(self, self.options().dtype(c10::kBool));
+  if (!c10::isFloatingType(self.scalar_type())) return out.fill_(false);
+  at::TensorIterator elements = at::TensorIteratorConfig()
+                                    .check_all_same_dtype(false)
+                                    .add_output(out)
+                                    .add_const_input(self)
+                                    .build();
+  run_elementwise(elements, isnan_body, {}, self.scalar_type());
+  return out;
+}
+
+template <class T>
+numbers limits_or(std::optional<double> nan, std::optional<double> most,
+                  std::optional<double> least) {
+  using limits = std::numeric_limits<T>;
+  return numbers(nan.value_or(0.0), most.value_or(static_cast<double>(limits::max())),
+                 least.value_or(static_cast<double>(limits::lowest())));
+}
+
+at::Tensor& nan_to_num_out(const at::Tensor& self, std::optional<double> nan,
+                           std::optional<double> most, std::optional<double> least,
+                           at::Tensor& out) {
+  TORCH_CHECK(self.scalar_type() == out.scalar_type(),
+              "nan_to_num: dtype of out: ", out.scalar_type(),
+              " should be same as input: ", self.scalar_type());
+  switch (self.scalar_type()) {
+    case c10::kFloat:
+      return unary_out(nan_to_num_body, self, out, limits_or<float>(nan, most, least));
+    case c10::kDouble:
+      return unary_out(nan_to_num_body, self, out, limits_or<double>(nan, most, least));
+    case c10::kHalf:
+      return unary_out(nan_to_num_body, self, out, limits_or<c10::Half>(nan, most, least));
+    case c10::kBFloat16:
+      return unary_out(nan_to_num_body, self, out, limits_or<c10::BFloat16>(nan, most, least));
+    default:
+      return unary_out(copy_body, self, out);
+  }
+}
+
+at::Tensor hardswish(const at::Tensor& self) {
+  return unary(hardswish_body, self);
+}
+
+at::Tensor& hardswish_(at::Tensor& self) {
+  return unary_out(hardswish_body, self, self);
+}
+
+at::Tensor& hardswish_out(const at::Tensor& self, at::Tensor& out) {
+  return unary_out(hardswish_body, self, out);
+}
+
+at::Tensor hardswish_backward(const at::Tensor& grad, const at::Tensor& self) {
+  return binary(hardswish_backward_body, grad, self);
+}
+
+at::Tensor hardtanh(const at::Tensor& self, const at::Scalar& least, const at::Scalar& most) {
+  if (!c10::isFloatingType(self.scalar_type())) throw no_kernel();
+  return at::clamp(self, least, most);
+}
+
+at::Tensor& hardtanh_(at::Tensor& self, const at::Scalar& least, const at::Scalar& most) {
+  if (!c10::isFloatingType(self.scalar_type())) throw no_kernel();
+  return self.clamp_(least, most);
+}
+
+at::Tensor hardtanh_backward(const at::Tensor& grad, const at::Tensor& self,
+                             const at::Scalar& least, const at::Scalar& most) {
+  return binary(hardtanh_backward_body, grad, self, numbers(least, most));
+}
+
+at::Tensor mish_backward(const at::Tensor& grad, const at::Tensor& self) {
+  return binary(mish_backward_body, grad, self);
+}
+
+at::Tensor prelu(const at::Tensor& self, const at::Tensor& weight) {
+  return binary(prelu_body, self, weight);
+}
+
+std::tuple<at::Tensor, at::Tensor> prelu_backward(const at::Tensor& grad, const at::Tensor& self,
+                                                  const at::Tensor& weight) {
+  at::Tensor of_self;
+  at::TensorIterator elements = at::TensorIteratorConfig()
+                                    .add_output(of_self)
+                                    .add_const_input(grad)
+                                    .add_const_input(self)
+                                    .add_const_input(weight)
+                                    .build();
+  run_elementwise(elements, prelu_backward_body, {}, self.scalar_type());
+  return {elements.output(), binary(prelu_backward_weight_body, grad, self)};
+}
+
+at::Tensor subtracted_from(const at::Tensor& self, const at::Tensor& other,
+                           const at::Scalar& alpha) {
+  return at::sub(other, self, alpha);
+}
+
+at::Tensor floor_divide(const at::Tensor& self, const at::Tensor& other) {
+  return at::div(self, other, "floor");
+}
+
+at::Tensor& floor_divide_(at::Tensor& self, const at::Tensor& other) {
+  return self.div_(other, "floor");
+}
+
+at::Tensor power_of_number(const at::Scalar& base, const at::Tensor& exponent) {
+  return at::pow(at::native::wrapped_scalar_tensor(base), exponent);
+}
+
+template <body& which>
+at::Tensor& truth_of_two_out(const at::Tensor& self, const at::Tensor& other, at::Tensor& out) {
+  at::TensorIterator elements = at::TensorIterator::comparison_op(out, self, other);
+  run_elementwise(elements, which);
+  return out;
+}
+
+at::Tensor& logical_not_out(const at::Tensor& self, at::Tensor& out) {
+  at::TensorIterator elements = at::TensorIteratorConfig()
+                                    .check_all_same_dtype(false)
+                                    .add_output(out)
+                                    .add_const_input(self)
+                                    .build();
+  run_elementwise(elements, logical_not_body, {}, self.scalar_type());
+  return out;
+}
+
+// ---- Choices by a mask
+
+at::Tensor& where_out(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other,
+                      at::Tensor& out) {
+  const c10::ScalarType dtype = at::result_type(self, other);
+  // PyTorch warns of a condition that is no bool, and says which dtypes do not go together.
+  if (condition.scalar_type() != c10::kBool || out.scalar_type() != dtype || !is_storable(dtype) ||
+      !ops::is_ours(out)) {
+    throw no_kernel();
+  }
+  at::TensorIterator elements = at::TensorIteratorConfig()
+                                    .check_all_same_dtype(false)
+                                    .allow_cpu_scalars(true)
+                                    .add_output(out)
+                                    .add_const_input(condition)
+                                    .add_const_input(self)
+                                    .add_const_input(other)
+                                    .build();
+  run_elementwise(elements, where_body, {}, dtype);
+  return out;
+}
+
+at::Tensor where(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
+  const at::Tensor& of_device = ops::is_ours(condition) ? condition
+                                : ops::is_ours(self)    ? self
+                                                        : other;
+  at::Tensor out = at::empty({0}, of_device.options().dtype(at::result_type(self, other)));
+  return where_out(condition, self, other, out);
+}
+
+at::TensorIterator masked(const at::Tensor& self, const at::Tensor& mask) {
+  return at::TensorIteratorConfig()
+      .set_check_mem_overlap(false)
+      .check_all_same_dtype(false)
+      .resize_outputs(false)
+      .add_output(self)
+      .add_const_input(self)
+      .add_const_input(mask)
+      .build();
+}
+
+at::Tensor& masked_fill_(at::Tensor& self, const at::Tensor& mask, const at::Scalar& value) {
+  // What PyTorch refuses or warns of is the next provider's: other masks, a number that does not
+  // fit, and memory that overlaps itself.
+  if (!ops::is_ours(self) || !ops::is_ours(mask) || mask.scalar_type() != c10::kBool ||
+      at::has_internal_overlap(self) != at::MemOverlap::No ||
+      (value.isFloatingPoint() && !c10::isFloatingType(self.scalar_type()))) {
+    throw no_kernel();
+  }
+  const c10::MaybeOwned<at::Tensor> expanded = at::expand_inplace(self, mask, "masked_fill_");
+  at::TensorIterator elements = masked(self, *expanded);
+  run_elementwise(elements, masked_fill_body, numbers(value), self.scalar_type());
+  return self;
+}
+
+at::Tensor& masked_fill_by_tensor(at::Tensor& self, const at::Tensor& mask,
+                                  const at::Tensor& value) {
+  if (value.dim() != 0 || !ops::is_ours(value) || value.scalar_type() != self.scalar_type() ||
+      mask.scalar_type() != c10::kBool || !ops::is_ours(mask) ||
+      at::has_internal_overlap(self) != at::MemOverlap::No) {
+    throw no_kernel();
+  }
+  const c10::MaybeOwned<at::Tensor> expanded = at::expand_inplace(self, mask, "masked_fill_");
+  at::TensorIterator elements = at::TensorIteratorConfig()
+                                    .set_check_mem_overlap(false)
+                                    .check_all_same_dtype(false)
+                                    .resize_outputs(false)
+                                    .add_output(self)
+                                    .add_const_input(*expanded)
+                                    .add_const_input(value)
+                                    .add_const_input(self)
+                                    .build();
+  run_elementwise(elements, where_body, {}, self.scalar_type());
+  return self;
+}
+
+}  // namespace
+
+void add_loops(ops::registrar& to) {
+  namespace ops = at::_ops;
+  add<ops::abs_out, &abs_out>(to);
+  add<ops::relu, &relu>(to);
+  add<ops::relu_, &relu_>(to);
+  add<ops::isnan, &isnan>(to);
+  add<ops::nan_to_num_out, &nan_to_num_out>(to);
+  add<ops::hardswish, &hardswish>(to);
+  add<ops::hardswish_, &hardswish_>(to);
+  add<ops::hardswish_out, &hardswish_out>(to);
+  add<ops::hardswish_backward, &hardswish_backward>(to);
+  add<ops::hardtanh, &hardtanh>(to);
+  add<ops::hardtanh_, &hardtanh_>(to);
+  add<ops::hardtanh_backward, &hardtanh_backward>(to);
+  add<ops::mish_backward, &mish_backward>(to);
+  add<ops::_prelu_kernel, &prelu>(to);
+  add<ops::_prelu_kernel_backward, &prelu_backward>(to);
+  add<ops::rsub_Tensor, &subtracted_from>(to);
+  add<ops::floor_divide, &floor_divide>(to);
+  add<ops::floor_divide__Tensor, &floor_divide_>(to);
+  add<ops::pow_Scalar, &power_of_number>(to);
+  add<ops::logical_not_out, &logical_not_out>(to);
+  add<ops::logical_and_out, &truth_of_two_out<logical_and_body>>(to);
+  add<ops::logical_or_out, &truth_of_two_out<logical_or_body>>(to);
+  add<ops::logical_xor_out, &truth_of_two_out<logical_xor_body>>(to);
+  add<ops::where_self, &where>(to);
+  add<ops::where_self_out, &where_out>(to);
+  add<ops::masked_fill__Scalar, &masked_fill_>(to);
+  add<ops::masked_fill__Tensor, &masked_fill_by_tensor>(to);
+}
+
+}  // namespace outback::portable
