@@ -23,7 +23,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/OutbackPackage.cmake")
 #                              They become the library <target>_runtime, for outback_add_runtime_suite, whatever RUNTIME is
 #   KERNELS <format>...        host, spirv, ptx, opencl_c: the module gets the portable operators, whose kernels are compiled
 #                              to these formats and packed into the module: see outback_add_portable_kernels(). So are
-#                              KERNEL_SOURCES
+#                              KERNEL_SOURCES. Default: opencl_c for RUNTIME opencl, whose driver compiles text, else none
 #   KERNEL_SOURCES <file>...   in the dialect, each a module of kernels: see outback_add_kernels()
 #   PACKAGE <package>          the Python package. Default: torch_<name>
 #   TARGET <target>            the module's target. Default: <package>
@@ -69,6 +69,9 @@ function(outback_add_backend name)
     outback_target_defaults(${arg_TARGET}_runtime)
     find_package(Threads REQUIRED)
     target_link_libraries(${arg_TARGET}_runtime PUBLIC outback::runtime Threads::Threads)
+  endif()
+  if(NOT arg_KERNELS AND arg_RUNTIME STREQUAL "opencl")
+    set(arg_KERNELS opencl_c)
   endif()
   if(arg_KERNEL_SOURCES)
     outback_add_kernels(${arg_TARGET} SOURCES ${arg_KERNEL_SOURCES} FORMATS ${arg_KERNELS})

@@ -15,14 +15,17 @@ namespace {
 // Of floating-point values, in three variants: op, op_, op_out.
 #define FOR_FLOATS(F) \
   F(acos, 1) F(acosh, 1) F(addcdiv, 3) F(asin, 1) F(asinh, 1) F(atan, 1) F(atan2, 2) F(atanh, 1) \
-  F(cos, 1) F(cosh, 1) F(digamma, 1) F(elu, 1) F(erf, 1) F(erfc, 1) F(erfinv, 1) F(exp, 1) \
-  F(exp2, 1) F(expm1, 1) F(frac, 1) F(hardsigmoid, 1) F(hypot, 2) F(i0, 1) F(igamma, 2) \
-  F(igammac, 2) F(leaky_relu, 1) F(lgamma, 1) F(log, 1) F(log10, 1) F(log1p, 1) F(log2, 1) \
-  F(mish, 1) F(reciprocal, 1) F(rsqrt, 1) F(sigmoid, 1) F(silu, 1) F(sin, 1) F(sinc, 1) \
+  F(cos, 1) F(cosh, 1) F(elu, 1) F(erf, 1) F(erfc, 1) F(exp, 1) \
+  F(exp2, 1) F(expm1, 1) F(frac, 1) F(hardsigmoid, 1) F(hypot, 2) \
+  F(leaky_relu, 1) F(lgamma, 1) F(log, 1) F(log10, 1) F(log1p, 1) F(log2, 1) \
+  F(mish, 1) F(reciprocal, 1) F(rsqrt, 1) F(sigmoid, 1) F(silu, 1) F(sin, 1) \
   F(sinh, 1) F(sqrt, 1) F(tan, 1) F(tanh, 1)
 #define FOR_ALL(F) \
   F(addcmul, 3) F(clamp_max, 1) F(clamp_min, 1) F(heaviside, 2) F(neg, 1) F(sign, 1) \
   F(threshold, 2)
+// The bodies of special functions are called special_op.
+#define FOR_FUNCTIONS(F) \
+  F(digamma, 1) F(erfinv, 1) F(i0, 1) F(igamma, 2) F(igammac, 2) F(sinc, 1)
 #define FOR_INTEGERS(F) F(gcd, 2) F(lcm, 2) F(bitwise_not, 1)
 // Without a variant in place.
 #define FOR_FLOATS_OUT(F) \
@@ -45,6 +48,7 @@ constexpr auto all = body::kind::all;
 constexpr auto integers = body::kind::integers;
 
 #define OF_FLOATS(op, operands) constinit body op##_body(#op, operands, floats);
+#define OF_FUNCTION(op, operands) constinit body op##_body("special_" #op, operands, floats);
 #define OF_ALL(op, operands) constinit body op##_body(#op, operands);
 #define OF_INTEGERS(op, operands) constinit body op##_body(#op, operands, integers);
 #define OF_TRUTH(op, operands) constinit body op##_body(#op, operands, all, true);
@@ -53,7 +57,8 @@ constexpr auto integers = body::kind::integers;
 #define OF_COMPARISON(op) constinit body op##_body(#op, 2, all, true);
 FOR_FLOATS(OF_FLOATS)
 FOR_FLOATS_OUT(OF_FLOATS)
-FOR_SPECIALS(OF_FLOATS)
+FOR_FUNCTIONS(OF_FUNCTION)
+FOR_SPECIALS(OF_FUNCTION)
 FOR_ALL(OF_ALL)
 FOR_ALL_OUT(OF_ALL)
 FOR_INTEGERS(OF_INTEGERS)
@@ -93,7 +98,7 @@ constinit body round_body("round", 1, floats);
 constinit body trunc_body("trunc", 1, floats);
 constinit body fmod_body("fmod", 2);
 constinit body remainder_body("remainder", 2);
-constinit body xlogy_body("xlogy", 2, floats);
+constinit body xlogy_body("special_xlogy", 2, floats);
 constinit body pow_body("pow", 2);
 constinit body pow_of_number_body("pow_of_number", 1);
 
@@ -172,7 +177,7 @@ struct round_decimals : at::meta::structured_round_decimals {
   }
 };
 
-constinit body polygamma_body("polygamma", 1, floats);
+constinit body polygamma_body("special_polygamma", 1, floats);
 
 struct polygamma : at::meta::structured_polygamma {
   void impl(int64_t n, const at::Tensor& /*self*/, const at::Tensor& /*out*/) {
@@ -214,6 +219,7 @@ void add_elementwise(ops::registrar& to) {
   add_structured<loop_by_type<structured_##op, op##_body, copy_body>, ops::op, ops::op##_, \
                  ops::op##_out>(to);
   FOR_FLOATS(ADD_THREE)
+  FOR_FUNCTIONS(ADD_THREE)
   FOR_ALL(ADD_THREE)
   FOR_INTEGERS(ADD_THREE)
   FOR_FLOATS_OUT(ADD_TWO)

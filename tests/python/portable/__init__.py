@@ -1,0 +1,1 @@
+"""PyTorch's operators by portable kernels (backend_template/portable)."""

@@ -1,0 +1,92 @@
+"""Reductions, by PyTorch's own samples and for sizes at which they go other ways."""
+
+import pytest
+import torch
+
+from dialect.conftest import BACKEND
+from portable.samples import check, operators
+
+pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_driver]
+
+NAMES = (
+    "sum mean prod amax amin argmax argmin all any std var std_mean var_mean nansum aminmax "
+    "count_nonzero logsumexp linalg.vector_norm norm trace"
+)
+
+
+@pytest.mark.parametrize("info", operators(NAMES), ids=lambda info: info.full_name)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64], ids=str)
+def test_samples(info, dtype, on_device):
+    if dtype not in info.dtypes:
+        pytest.skip(f"{info.name} takes no {dtype}")
+    if info.name == "prod" or "nuc" in info.full_name:
+        torch.acme.set_fallback_mode("allow")  # their derivatives take more than reductions
+    if BACKEND == "python_opencl" and dtype != torch.float32:
+        pytest.skip("compiles each kernel anew")
+    assert check(info, dtype) > 0
+
+
+# One result of many values, many of few, rows, columns, and a dimension in the middle.
+SHAPES = [
+    ((100_000,), None),
+    ((3, 70_000), 1),
+    ((70_000, 3), 0),
+    ((5000, 3), 1),
+    ((40, 50, 60), 1),
+    ((7, 5, 3, 2), (0, 2)),
+    ((2, 3000, 4), (0, 2)),
+]
+
+
+@pytest.mark.parametrize(("shape", "dim"), SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int64], ids=str)
+def test_sizes(shape, dim, dtype, on_device):
+    torch.manual_seed(0)
+    if dtype.is_floating_point:
+        a = (torch.randn(shape) + 0.5).to(dtype)
+    else:
+        a = torch.randint(-9, 9, shape)
+    x = a.acme()
+    tolerance = {torch.float32: 1e-4, torch.float16: 2e-3}.get(dtype, 0)
+
+    def close(got, want):
+        torch.testing.assert_close(got.cpu(), want.to(got.dtype), rtol=tolerance, atol=tolerance)
+
+    exact = a.double() if dtype.is_floating_point else a
+    close(x.sum(dim, dtype=torch.float32 if tolerance else None), exact.sum(dim))
+    close(torch.amax(x, dim or ()), torch.amax(a, dim or ()))
+    assert torch.equal(torch.any(x > 2, dim).cpu(), torch.any(a > 2, dim))
+    if dtype.is_floating_point:
+        close(x.mean(dim), exact.mean(dim))
+        close(x.std(dim), exact.std(dim))
+        close(torch.linalg.vector_norm(x, 2, dim, dtype=torch.float32), exact.norm(2, dim))
+    if not isinstance(dim, tuple):
+        assert torch.equal(x.argmin(dim).cpu(), a.argmin(dim))
+    if isinstance(dim, int):
+        value, place = x.max(dim)
+        assert torch.equal(value.cpu(), a.max(dim).values)
+        assert torch.equal(place.cpu(), a.max(dim).indices)
+
+
+def test_sums_have_the_same_bits_each_time(on_device):
+    x = torch.randn(300_000, device="cpu").acme()
+    first = x.sum().item()
+    assert all(x.sum().item() == first for _ in range(5))
+
+
+def test_nan_is_the_largest_and_the_smallest(on_device):
+    a = torch.randn(4, 500)
+    a[1, 77] = a[2, 300] = a[2, 30] = torch.nan
+    x = a.acme()
+    for function in (torch.argmax, torch.argmin, torch.amax, torch.amin):
+        torch.testing.assert_close(function(x, 1).cpu(), function(a, 1), equal_nan=True)
+
+
+def test_of_no_values(on_device):
+    x = torch.empty(3, 0, device="acme")
+    assert x.sum(1).tolist() == [0, 0, 0] and x.prod(1).tolist() == [1, 1, 1]
+    assert x.mean(1).isnan().all().item()
+    assert torch.all(x, 1).tolist() == [True] * 3 and torch.any(x, 1).tolist() == [False] * 3
+    assert x.sum(0).shape == (0,)
+    with pytest.raises(IndexError, match="non-zero size"):
+        x.amax(1)
