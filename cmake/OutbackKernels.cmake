@@ -125,6 +125,11 @@ function(outback_add_portable_kernels target)
     SOURCES "${folder}/kernels/elementwise.k" "${folder}/kernels/reduce.k"
     FORMATS ${arg_FORMATS}
     FOR_TYPES f32 f16 bf16 f64 i64)
+  outback_add_kernels(
+    ${target}
+    SOURCES "${folder}/kernels/nll_loss.k" "${folder}/kernels/norm.k" "${folder}/kernels/softmax.k"
+    FORMATS ${arg_FORMATS}
+    FOR_TYPES f32 f16 bf16 f64)
   # By its static initializer, which no library of objects would bring.
   target_sources(${target} PRIVATE "${folder}/engine/register.cpp")
   target_link_libraries(${target} PRIVATE outback::portable)

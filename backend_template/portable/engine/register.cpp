@@ -9,8 +9,13 @@ namespace {
 void add_all(ops::registrar& to) {
   add_copies(to);
   add_elementwise(to);
+  add_gates(to);
   add_loops(to);
+  add_losses(to);
+  add_nll_loss(to);
+  add_norms(to);
   add_reductions(to);
+  add_softmax(to);
 }
 
 // While the library is loaded, before it registers the backend.

@@ -1,5 +1,5 @@
-// Bodies of activations, of their derivatives (a is the gradient, b the input, or the result where
-// the name says so), and of losses before they are summed up.
+// Bodies of activations, and of their derivatives (a is the gradient, b the input, or the result
+// where the name says so).
 VALUE(sigmoid, 1, N(sigmoid_of)(a))
 VALUE(sigmoid_backward, 2, a * (1 - b) * b)  // b: the result
 VALUE(tanh_backward, 2, a * (1 - b * b))     // b: the result
@@ -33,7 +33,9 @@ VALUE(softshrink, 1, a > s ? a - s : a < -s ? a + s : a * 0)
 VALUE(hardshrink, 1, a >= -s && a <= s ? (C)0 : a)
 VALUE(shrink_backward, 2, b >= -s && b <= s ? (C)0 : a)
 VALUE(log_sigmoid, 1, SMALLER(a, (C)0) - log1p(exp(-fabs(a))))
-VALUE(log_sigmoid_backward, 2, a * (1 - N(sigmoid_of)(b)))
-VALUE(mse_loss, 2, (a - b) * (a - b))
-VALUE(smooth_l1_loss, 2, N(smooth_l1_of)(a - b, s))
-VALUE(huber_loss, 2, N(huber_of)(a - b, s))
+VALUE(log_sigmoid_buffer, 1, exp(-fabs(a)))
+VALUE(log_sigmoid_backward, 2, a* N(sigmoid_of)(-b))
+VALUE(glu, 2, a* N(sigmoid_of)(b))
+// Of the first half, b being the second one; of the second half, b and c being both.
+VALUE(glu_backward_first, 2, a* N(sigmoid_of)(b))
+VALUE(glu_backward_second, 3, a* b* N(sigmoid_of)(c) * N(sigmoid_of)(-c))
