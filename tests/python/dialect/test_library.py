@@ -210,63 +210,6 @@ def test_variance(library, dtype):
 # ---- Rows
 
 
-@floats
-@pytest.mark.parametrize("is_log", [0, 1], ids=["softmax", "log_softmax"])
-@pytest.mark.parametrize("shape", [(6, 300), (4, 33, 5), (3, 7)], ids=by_x)
-def test_softmax(library, dtype, is_log, shape):
-    x, grad = values(dtype, *shape), values(dtype, *shape)
-    x[0, 1] = -math.inf
-    n, inner, lib = shape[1], math.prod(shape[2:]), library(dtype)
-    rows = x.numel() // n
-    want = (torch.log_softmax if is_log else torch.softmax)(x, 1)
-    out, of_x = empty(*shape, dtype=dtype), empty(*shape, dtype=dtype)
-    lib.launch(f"softmax_{NAMES[dtype]}", rows, n, inner, i32(is_log), out, x.acme())
-    close(out, want)
-    back = "_log_softmax_backward_data" if is_log else "_softmax_backward_data"
-    want_back = getattr(torch.ops.aten, back)(grad, want, 1, dtype)
-    name = f"softmax_backward_{NAMES[dtype]}"
-    lib.launch(name, rows, n, inner, i32(is_log), of_x, grad.acme(), want.acme())
-    close(of_x, want_back)
-
-
-@floats
-def test_layer_norm(library, dtype):
-    lib, T, rows, n = library(dtype), NAMES[dtype], 6, 177
-    x, weight, bias = values(dtype, rows, n), values(dtype, n), values(dtype, n)
-    grad = values(dtype, rows, n)
-    of_floats = [t.float() for t in (x, weight, bias)]
-    y, mean, rstd = torch.native_layer_norm(of_floats[0], [n], *of_floats[1:], 1e-5)
-    of_x, of_weight, of_bias = torch.ops.aten.native_layer_norm_backward(
-        grad.float(), of_floats[0], [n], mean, rstd, *of_floats[1:], [True] * 3
-    )
-    out, out_x = empty(rows, n, dtype=dtype), empty(rows, n, dtype=dtype)
-    out_mean, out_rstd = empty(rows, dtype=torch.float32), empty(rows, dtype=torch.float32)
-    out_weight, out_bias = empty(n, dtype=dtype), empty(n, dtype=dtype)
-    x, weight, bias, grad = on_device(x, weight, bias, grad)
-    lib.launch(f"layer_norm_{T}", rows, n, 1e-5, out, out_mean, out_rstd, x, weight, bias)
-    made = (out_x, grad, x, out_mean, out_rstd, weight)
-    lib.launch(f"layer_norm_backward_{T}", rows, n, *made)
-    of_columns = (out_weight, out_bias, grad, x, out_mean, out_rstd)
-    groups = ceil_div(n, lib.items)
-    lib.launch(f"layer_norm_backward_weight_{T}", groups, rows, n, *of_columns)
-    close(out, y.to(dtype))
-    close(out_mean, mean.view(rows))
-    close(out_rstd, rstd.view(rows))
-    close(out_x, of_x.to(dtype))
-    close(out_weight, of_weight.to(dtype))
-    close(out_bias, of_bias.to(dtype))
-
-
-@floats
-def test_layer_norm_without_weight_and_bias(library, dtype):
-    x, none = values(dtype, 3, 40), torch.empty(0, device="acme")
-    assert none.data_ptr() == 0
-    out, stats = empty(3, 40, dtype=dtype), empty(2, 3, dtype=torch.float32)
-    given = (out, stats[0], stats[1], x.acme(), none, none)
-    library(dtype).launch(f"layer_norm_{NAMES[dtype]}", 3, 40, 1e-5, *given)
-    close(out, F.layer_norm(x.float(), [40]).to(dtype))
-
-
 @all_types
 @pytest.mark.parametrize("shape", [(4, 300, 1), (3, 130, 7), (2, 1, 2)], ids=by_x)
 def test_cumsum(library, dtype, shape):
