@@ -16,5 +16,6 @@ void add_nll_loss(ops::registrar& to);
 void add_norms(ops::registrar& to);
 void add_reductions(ops::registrar& to);
 void add_softmax(ops::registrar& to);
+void add_matmul(ops::registrar& to);
 
 }  // namespace outback::portable

@@ -16,6 +16,7 @@ void add_all(ops::registrar& to) {
   add_norms(to);
   add_reductions(to);
   add_softmax(to);
+  add_matmul(to);
 }
 
 // While the library is loaded, before it registers the backend.

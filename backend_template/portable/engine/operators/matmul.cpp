@@ -1,0 +1,63 @@
+// Products of matrices and vectors: mm, bmm, mv, dot, and those with a sum.
+#include <ATen/ExpandUtils.h>
+#include <ATen/ops/empty.h>
+
+#include "backend_template/portable/engine/matmul.h"
+#include "backend_template/portable/engine/operators.h"
+#include "backend_template/portable/engine/operators/structured.h"
+
+namespace outback::portable {
+namespace {
+
+template <class Meta>
+struct plain : Meta {
+  void impl(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out) {
+    run_matmul(a, b, out);
+  }
+};
+
+template <class Meta>
+struct with_sum : Meta {
+  void impl(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b,
+            const at::Scalar& beta, const at::Scalar& alpha, const at::Tensor& out) {
+    run_matmul(a, b, out, {*at::expand_size(self, out.sizes()), beta, alpha});
+  }
+};
+
+at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
+  // What the next provider refuses.
+  if (self.dim() != 1 || other.sizes() != self.sizes()) throw no_kernel();
+  at::Tensor out = at::empty({}, self.options());
+  run_matmul(self, other, out);
+  return out;
+}
+
+// What torch composes of the operators above: for integers the CPU's kernel is less work.
+template <auto* composed>
+struct of_floats;
+template <class Result, class First, class... Others, Result (*composed)(First, Others...)>
+struct of_floats<composed> {
+  static Result run(First first, Others... others) {
+    if (!first.is_floating_point()) throw no_kernel();
+    return composed(first, others...);
+  }
+};
+
+}  // namespace
+
+void add_matmul(ops::registrar& to) {
+  using namespace at::meta;
+  namespace ops = at::_ops;
+  add_structured<plain<structured_mm>, ops::mm, ops::mm_out>(to);
+  add_structured<plain<structured_bmm>, ops::bmm, ops::bmm_out>(to);
+  add_structured<with_sum<structured_addmm>, ops::addmm, ops::addmm_, ops::addmm_out>(to);
+  add_structured<with_sum<structured_baddbmm>, ops::baddbmm, ops::baddbmm_, ops::baddbmm_out>(to);
+  add_structured<with_sum<structured_addmv>, ops::addmv, ops::addmv_, ops::addmv_out>(to);
+  add<ops::dot, &dot>(to);
+  add<ops::vdot, &of_floats<&at::native::vdot>::run>(to);
+  add<ops::addbmm, &of_floats<&at::native::addbmm>::run>(to);
+  add<ops::addbmm_, &of_floats<&at::native::addbmm_>::run>(to);
+  add<ops::addbmm_out, &of_floats<&at::native::addbmm_out>::run>(to);
+}
+
+}  // namespace outback::portable
