@@ -8,6 +8,7 @@ class registrar;
 namespace outback::portable {
 
 void add_copies(ops::registrar& to);
+void add_attention(ops::registrar& to);
 void add_elementwise(ops::registrar& to);
 void add_gates(ops::registrar& to);
 void add_loops(ops::registrar& to);

@@ -8,6 +8,7 @@ namespace {
 
 void add_all(ops::registrar& to) {
   add_copies(to);
+  add_attention(to);
   add_elementwise(to);
   add_gates(to);
   add_loops(to);
