@@ -127,8 +127,8 @@ function(outback_add_portable_kernels target)
     FOR_TYPES f32 f16 bf16 f64 i64)
   outback_add_kernels(
     ${target}
-    SOURCES "${folder}/kernels/nll_loss.k" "${folder}/kernels/norm.k" "${folder}/kernels/softmax.k"
-    SOURCES "${folder}/kernels/matmul.k"
+    SOURCES "${folder}/kernels/matmul.k" "${folder}/kernels/nll_loss.k" "${folder}/kernels/norm.k"
+            "${folder}/kernels/softmax.k"
     FORMATS ${arg_FORMATS}
     FOR_TYPES f32 f16 bf16 f64)
   # By its static initializer, which no library of objects would bring.

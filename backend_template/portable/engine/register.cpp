@@ -7,17 +7,17 @@ namespace outback::portable {
 namespace {
 
 void add_all(ops::registrar& to) {
-  add_copies(to);
   add_attention(to);
+  add_copies(to);
   add_elementwise(to);
   add_gates(to);
   add_loops(to);
   add_losses(to);
+  add_matmul(to);
   add_nll_loss(to);
   add_norms(to);
   add_reductions(to);
   add_softmax(to);
-  add_matmul(to);
 }
 
 // While the library is loaded, before it registers the backend.
