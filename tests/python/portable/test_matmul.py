@@ -248,3 +248,22 @@ def test_attention_is_composed_where_it_would_run_over_copies(on_device):
     assert torch._fused_sdp_choice(x, x, x) == SDPBackend.MATH.value
     with sdpa_kernel([SDPBackend.FLASH_ATTENTION]):
         assert torch._fused_sdp_choice(x, x, x) == SDPBackend.FLASH_ATTENTION.value
+
+
+def test_layers_for_inference():
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
+    x = torch.randn(2, 5, 8)
+    with torch.no_grad():
+        want = layer(x), *layer.self_attn(x, x, x)
+        x, layer = x.acme(), layer.acme()
+        got = layer(x), *layer.self_attn(x, x, x)
+    for one, other in zip(got, want, strict=True):
+        close(one, other, torch.float32)
+
+
+@pytest.mark.parametrize("use_gelu", [False, True])
+def test_addmm_with_an_activation(use_gelu):
+    given = [torch.randn(n) for n in ((7,), (3, 5), (5, 7))]
+    want = torch._addmm_activation(*given, use_gelu=use_gelu)
+    got = torch._addmm_activation(*(t.acme() for t in given), use_gelu=use_gelu)
+    close(got, want, torch.float32)

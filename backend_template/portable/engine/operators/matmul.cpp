@@ -1,6 +1,8 @@
 // Products of matrices and vectors: mm, bmm, mv, dot, and those with a sum.
 #include <ATen/ExpandUtils.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/relu.h>
 
 #include "backend_template/portable/engine/matmul.h"
 #include "backend_template/portable/engine/operators.h"
@@ -21,6 +23,15 @@ struct with_sum : Meta {
   void impl(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b,
             const at::Scalar& beta, const at::Scalar& alpha, const at::Tensor& out) {
     run_matmul(a, b, out, {*at::expand_size(self, out.sizes()), beta, alpha});
+  }
+};
+
+struct with_activation : at::meta::structured__addmm_activation {
+  void impl(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b,
+            const at::Scalar& beta, const at::Scalar& alpha, bool use_gelu, const at::Tensor& out) {
+    run_matmul(a, b, out, {*at::expand_size(self, out.sizes()), beta, alpha});
+    at::Tensor result = out;
+    use_gelu ? at::gelu_(result) : at::relu_(result);
   }
 };
 
@@ -53,6 +64,7 @@ void add_matmul(ops::registrar& to) {
   add_structured<with_sum<structured_addmm>, ops::addmm, ops::addmm_, ops::addmm_out>(to);
   add_structured<with_sum<structured_baddbmm>, ops::baddbmm, ops::baddbmm_, ops::baddbmm_out>(to);
   add_structured<with_sum<structured_addmv>, ops::addmv, ops::addmv_, ops::addmv_out>(to);
+  add_structured<with_activation, ops::_addmm_activation, ops::_addmm_activation_out>(to);
   add<ops::dot, &dot>(to);
   add<ops::vdot, &of_floats<&at::native::vdot>::run>(to);
   add<ops::addbmm, &of_floats<&at::native::addbmm>::run>(to);
