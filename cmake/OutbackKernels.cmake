@@ -122,7 +122,7 @@ function(outback_add_portable_kernels target)
   set(folder "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../backend_template/portable")
   outback_add_kernels(
     ${target}
-    SOURCES "${folder}/kernels/elementwise.k" "${folder}/kernels/reduce.k"
+    SOURCES "${folder}/kernels/elementwise.k" "${folder}/kernels/random.k" "${folder}/kernels/reduce.k"
     FORMATS ${arg_FORMATS}
     FOR_TYPES f32 f16 bf16 f64 i64)
   outback_add_kernels(

@@ -9,6 +9,7 @@ namespace outback::portable {
 
 void add_attention(ops::registrar& to);
 void add_copies(ops::registrar& to);
+void add_dropout(ops::registrar& to);
 void add_elementwise(ops::registrar& to);
 void add_gates(ops::registrar& to);
 void add_loops(ops::registrar& to);
@@ -16,6 +17,7 @@ void add_losses(ops::registrar& to);
 void add_matmul(ops::registrar& to);
 void add_nll_loss(ops::registrar& to);
 void add_norms(ops::registrar& to);
+void add_random(ops::registrar& to);
 void add_reductions(ops::registrar& to);
 void add_softmax(ops::registrar& to);
 

@@ -9,6 +9,7 @@ namespace {
 void add_all(ops::registrar& to) {
   add_attention(to);
   add_copies(to);
+  add_dropout(to);
   add_elementwise(to);
   add_gates(to);
   add_loops(to);
@@ -16,6 +17,7 @@ void add_all(ops::registrar& to) {
   add_matmul(to);
   add_nll_loss(to);
   add_norms(to);
+  add_random(to);
   add_reductions(to);
   add_softmax(to);
 }

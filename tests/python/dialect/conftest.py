@@ -157,9 +157,7 @@ def library(request):
         patch.setenv("OUTBACK_CACHE_DIR", str(BUILD / "tests/kernel_cache"))
 
         @functools.cache
-        def of(dtype: torch.dtype | None) -> Library:
-            if dtype is None:
-                return Library("random", ["philox_bits", "uniform", "normal"], fibers)
+        def of(dtype: torch.dtype) -> Library:
             return Library(NAMES[dtype], [f"{n}_{NAMES[dtype]}" for n in names_of(dtype)], fibers)
 
         yield of

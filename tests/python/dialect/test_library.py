@@ -340,28 +340,3 @@ def test_attention(library, dtype, sizes):
     if not causal:
         scores = f[0][0] @ f[1][0].mT * width**-0.5
         close(lse, torch.logsumexp(scores, 2))
-
-
-# ---- Random numbers
-
-
-def test_philox(library):
-    lib = library(None)
-    n = 4 * lib.items
-    out = torch.zeros(n, dtype=torch.int32, device="acme")
-    lib.launch("philox_bits", 1, n, lib.items, 0, 0, out)
-    known = [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]  # Random123's vector for zeros
-    assert [word & 0xFFFFFFFF for word in out[:: lib.items].tolist()] == known
-
-
-def test_uniform_and_normal(library):
-    lib, groups = library(None), 5
-    n = 20_000
-    u, z = torch.zeros(n, device="acme"), torch.zeros(n, device="acme")
-    lib.launch("uniform", groups, n, groups * lib.items, 1234, 8, -1.0, 3.0, u)
-    lib.launch("normal", groups, n, groups * lib.items, 1234, 8, 5.0, 2.0, z)
-    u, z = u.cpu(), z.cpu()
-    assert u.min() >= -1
-    assert u.max() < 3
-    moments = torch.stack([u.mean(), u.std(), z.mean(), z.std()])
-    close(moments, torch.tensor([1, 4 / 12**0.5, 5, 2]), rtol=3e-2, atol=3e-2)
