@@ -127,10 +127,11 @@ function(outback_add_portable_kernels target)
     FOR_TYPES f32 f16 bf16 f64 i64)
   outback_add_kernels(
     ${target}
-    SOURCES "${folder}/kernels/matmul.k" "${folder}/kernels/nll_loss.k" "${folder}/kernels/norm.k"
-            "${folder}/kernels/softmax.k"
+    SOURCES "${folder}/kernels/grad_scaler.k" "${folder}/kernels/matmul.k" "${folder}/kernels/nll_loss.k"
+            "${folder}/kernels/norm.k" "${folder}/kernels/optimizer.k" "${folder}/kernels/softmax.k"
     FORMATS ${arg_FORMATS}
     FOR_TYPES f32 f16 bf16 f64)
+  outback_add_kernels(${target} SOURCES "${folder}/kernels/update_scale.k" FORMATS ${arg_FORMATS})
   # By its static initializer, which no library of objects would bring.
   target_sources(${target} PRIVATE "${folder}/engine/register.cpp")
   target_link_libraries(${target} PRIVATE outback::portable)

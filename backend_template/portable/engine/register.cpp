@@ -12,11 +12,13 @@ void add_all(ops::registrar& to) {
   add_dropout(to);
   add_elementwise(to);
   add_gates(to);
+  add_grad_scaler(to);
   add_loops(to);
   add_losses(to);
   add_matmul(to);
   add_nll_loss(to);
   add_norms(to);
+  add_optimizers(to);
   add_random(to);
   add_reductions(to);
   add_softmax(to);

@@ -1,4 +1,5 @@
-"""Fused steps of optimizers: to the bit the CPU's where that is right, over lists of tensors."""
+"""Fused steps of optimizers: to the bit the CPU's where its kernel makes them and is right, over
+lists of tensors."""
 
 import pytest
 import torch
@@ -41,6 +42,23 @@ REDUCED_SGD = [
     *("SGD", "SGD, momentum", "SGD, weight decay", "SGD, maximize", "SGD, lr is a tensor"),
 ]
 
+# Portable kernels add in another order, and round a 16-bit float's step once.
+LOOSE = {
+    torch.float32: 2e-6,
+    torch.float64: 1e-13,
+    torch.bfloat16: 2 * torch.finfo(torch.bfloat16).eps,
+}
+
+
+def is_host_addressable() -> bool:
+    return torch.acme.get_device_properties(0).is_host_addressable
+
+
+def equal(result: torch.Tensor, want: torch.Tensor) -> None:
+    """To the bit, or nearly on a device that has kernels of its own."""
+    tolerance = 0 if is_host_addressable() else LOOSE[want.dtype]
+    torch.testing.assert_close(result.detach().cpu(), want.detach(), rtol=tolerance, atol=tolerance)
+
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
@@ -50,18 +68,21 @@ def test_equals_the_cpu(name, dtype):
     make = OPTIMIZERS[name]
     for result, want in zip(train(make, "acme", dtype), train(make, "cpu", dtype), strict=True):
         assert result.is_acme
-        torch.testing.assert_close(result.detach().cpu(), want.detach(), rtol=0, atol=0)
+        equal(result, want)
 
 
 @pytest.mark.parametrize("name", ["AdamW", "SGD, momentum"])
 def test_gradients_that_are_not_contiguous(name):
+    if not is_host_addressable():
+        pytest.skip("the CPU's kernels mix such gradients up: portable kernels do not")
+
     def transposed(gradient):
         return gradient.t().contiguous().t() if gradient.dim() == 2 else gradient
 
     make = OPTIMIZERS[name]
     results = train(make, "acme", torch.float32, transposed)
     for result, want in zip(results, train(make, "cpu", torch.float32, transposed), strict=True):
-        torch.testing.assert_close(result.detach().cpu(), want.detach(), rtol=0, atol=0)
+        equal(result, want)
 
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW", "SGD, momentum", "Adagrad"])
@@ -80,7 +101,7 @@ def test_with_a_grad_scaler(name):
         results[device] = trained
     for result, want in zip(results["acme"], results["cpu"], strict=True):
         assert torch.isfinite(result).all()
-        torch.testing.assert_close(result.detach().cpu(), want.detach(), rtol=0, atol=0)
+        equal(result, want)
 
 
 def rounded_training(make, dtype: torch.dtype, steps: int = 3) -> list[torch.Tensor]:
@@ -156,7 +177,7 @@ def test_a_cpu_tensor_among_them_is_refused():
 
 
 def test_a_step_is_no_wait_of_the_users():
-    if not torch.acme.get_device_properties(0).is_host_addressable:
+    if not is_host_addressable():
         pytest.skip("over copies the host waits indeed")
     trained = parameters("acme", torch.float32)
     for parameter in trained:
