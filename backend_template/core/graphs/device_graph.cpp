@@ -7,6 +7,7 @@
 
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/graphs/recording.h"
+#include "backend_template/core/kernels/kernel_faults.h"
 #include "backend_template/core/memory/allocator/routing.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/observed.h"
@@ -185,6 +186,7 @@ void device_graph::replay() {
   host_program::release_finished();
   host_memory_->used_on(stream);
   observed_work launched(work::graph, stream);
+  watch_replay(stream);
   // Before the launch: its first callback takes the positions that this call prepares.
   if (program_ != nullptr) program_->prepare_launch();
   try {
@@ -195,6 +197,7 @@ void device_graph::replay() {
     throw;
   }
   launched.enqueued();
+  watch_replay(stream);  // again, since another thread may have waited before the launch
 }
 
 void device_graph::reset() {

@@ -9,6 +9,7 @@
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
 #include "backend_template/core/interfaces/thread_count.h"
+#include "backend_template/core/kernels/kernel_faults.h"
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/core/races/race_finder.h"
 #include "backend_template/core/runtime/runtime.h"
@@ -157,8 +158,10 @@ class guard final : public c10::impl::DeviceGuardImplInterface {
   }
   void synchronizeEvent(void* handle) const override {
     if (handle == nullptr) return;
-    event_of(handle).synchronize();
-    event_of(handle).note_host_wait();
+    const event& its = event_of(handle);
+    its.synchronize();
+    its.note_host_wait();
+    if (its.device() >= 0) check_faults_after_event(its.device());
   }
   double elapsedTime(void* from, void* to, c10::DeviceIndex /*device*/) const override {
     return static_cast<double>(event_of(from).elapsed_ns(event_of(to))) /

@@ -8,6 +8,7 @@
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/host_failure.h"
 #include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/kernels/kernel_faults.h"
 #include "backend_template/core/runtime/format.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/runtime.h"
@@ -54,6 +55,7 @@ void wait_for(stream_state& state, const c10::Stream& stream) {
   refuse_if_captured(stream);
   const c10::DeviceIndex device = stream.device_index();
   const observed_wait waiting(work::stream_wait, device, stream.id());
+  fault_check faults(state);
   // Read before the wait: what other threads enqueue meanwhile may not be done after it.
   const uint64_t count = state.enqueued.load(std::memory_order_acquire);
   const auto sync = [&] { return runtime().streams->sync(runtime().self, device, state.handle); };
@@ -64,8 +66,9 @@ void wait_for(stream_state& state, const c10::Stream& stream) {
     check(unlocked(sync_all), "device_sync", device);
   }
   state.mark_completed(count);
-  // Last, since it may throw, and the stream has been waited for all the same.
+  // Last, since they may throw, and the stream has been waited for all the same.
   check_host_failure(device);
+  faults.after_wait(device);
 }
 
 void wait_for_twins(const c10::Stream& theirs, c10::DeviceIndex device) {
@@ -205,12 +208,14 @@ void synchronize_device(c10::DeviceIndex device) {
   // Only the default stream's count is brought up to date. Other streams ask the runtime once more,
   // at their next wait or query.
   const observed_wait waiting(work::device_wait, index);
+  fault_check faults(index);
   device_streams& streams = streams_of(index);
   const uint64_t count = streams.default_stream.enqueued.load(std::memory_order_acquire);
   const auto sync = [&] { return runtime().device_sync(runtime().self, index); };
   check(unlocked(sync), "device_sync", index);
   streams.default_stream.mark_completed(count);
   check_host_failure(index);
+  faults.after_wait(index);
 }
 
 bool query_device(c10::DeviceIndex device) {

@@ -35,6 +35,9 @@ struct stream_state {
   // True for an external stream, on which other code puts work that is not counted. Written before
   // the stream is given out, so it needs no atomic.
   bool is_external = false;
+  // True if a kernel on the stream may have written a fault that no wait for the stream has looked
+  // for (kernels/kernel_faults.h).
+  std::atomic<bool> may_have_faults{false};
 
   // Returns false while the stream is in a capture: then it has recorded work, for which no wait is
   // allowed.
