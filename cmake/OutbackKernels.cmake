@@ -132,6 +132,15 @@ function(outback_add_portable_kernels target)
     FORMATS ${arg_FORMATS}
     FOR_TYPES f32 f16 bf16 f64)
   outback_add_kernels(${target} SOURCES "${folder}/kernels/update_scale.k" FORMATS ${arg_FORMATS})
+    SOURCES "${folder}/kernels/move.k"
+    FORMATS ${arg_FORMATS}
+    FOR_TYPES u8 u16 u32 u64)
+  outback_add_kernels(
+    ${target}
+    SOURCES "${folder}/kernels/add_at.k" "${folder}/kernels/range.k"
+    FORMATS ${arg_FORMATS}
+    FOR_TYPES f32 f64 i64)
+  outback_add_kernels(${target} SOURCES "${folder}/kernels/linear_index.k" FORMATS ${arg_FORMATS})
   # By its static initializer, which no library of objects would bring.
   target_sources(${target} PRIVATE "${folder}/engine/register.cpp")
   target_link_libraries(${target} PRIVATE outback::portable)

@@ -22,5 +22,10 @@ void add_optimizers(ops::registrar& to);
 void add_random(ops::registrar& to);
 void add_reductions(ops::registrar& to);
 void add_softmax(ops::registrar& to);
+void add_advanced_index(ops::registrar& to);
+void add_arrangements(ops::registrar& to);
+void add_index_moves(ops::registrar& to);
+void add_index_sums(ops::registrar& to);
+void add_ranges(ops::registrar& to);
 
 }  // namespace outback::portable

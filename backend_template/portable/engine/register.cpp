@@ -22,6 +22,11 @@ void add_all(ops::registrar& to) {
   add_random(to);
   add_reductions(to);
   add_softmax(to);
+  add_advanced_index(to);
+  add_arrangements(to);
+  add_index_moves(to);
+  add_index_sums(to);
+  add_ranges(to);
 }
 
 // While the library is loaded, before it registers the backend.

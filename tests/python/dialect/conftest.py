@@ -84,7 +84,7 @@ def names_of(dtype: torch.dtype) -> list[str]:
         names += [f"{name}_{way}" for name in [*names] for way in ("rows", "any")]
     reductions = ["sum", "prod", "amax", "amin", *["mean"] * floating]
     names += reductions + [f"{name}_parts" for name in reductions] + ["sum_columns", "argmax"]
-    names += ["cumsum", "sort_rows", "index_select", "gather", "embedding_backward", "scatter_add"]
+    names += ["cumsum", "sort_rows"]
     if floating:
         names += ["var", "matmul", "im2col", "attention"]
     return names

@@ -242,48 +242,6 @@ def test_sort(library, dtype, n, down):
     close(places, want_places)
 
 
-# ---- Places from an index
-
-
-@all_types
-def test_index(library, dtype):
-    lib, T = library(dtype), NAMES[dtype]
-    table, grad = values(dtype, 40, 12), values(dtype, 90, 12)
-    index = torch.randint(0, 40, (90,))
-    of_sum = torch.float32 if dtype.is_floating_point else torch.int64
-    wrong = torch.zeros(1, dtype=torch.int32, device="acme")
-    out, of_table = empty(90, 12, dtype=dtype), torch.zeros(40, 12, dtype=of_sum, device="acme")
-    lib.launch(f"index_select_{T}", 3, 90, 12, 40, out, table.acme(), index.acme(), wrong)
-    close(out, table[index])
-    given = (90, 12, 40, 3, of_table, grad.acme(), index.acme(), wrong)
-    lib.launch(f"embedding_backward_{T}", 3, *given)
-    used = index != 3
-    sums = torch.zeros(40, 12, dtype=of_sum)
-    close(of_table, sums.index_add_(0, index[used], grad[used].to(of_sum)))
-
-    x, places = values(dtype, 5, 30, 8), torch.randint(0, 30, (5, 11, 8))
-    source = values(dtype, 5, 11, 8)
-    out = empty(5, 11, 8, dtype=dtype)
-    lib.launch(f"gather_{T}", 2, 5, 11, 30, 8, out, x.acme(), places.acme(), wrong)
-    close(out, x.gather(1, places))
-    out = torch.zeros(5, 30, 8, dtype=of_sum, device="acme")
-    given = (5, 11, 30, 8, out, source.acme(), places.acme(), wrong)
-    lib.launch(f"scatter_add_{T}", 2, *given)
-    close(out, torch.zeros(5, 30, 8, dtype=of_sum).scatter_add(1, places, source.to(of_sum)))
-    assert wrong.item() == 0
-
-
-@all_types
-@pytest.mark.parametrize("place", [-1, 40])
-def test_a_place_outside_is_told(library, dtype, place):
-    wrong = torch.zeros(1, dtype=torch.int32, device="acme")
-    table, out = values(dtype, 40, 12).acme(), empty(1, 12, dtype=dtype)
-    given = (1, 12, 40, out, table, torch.tensor([place]).acme(), wrong)
-    library(dtype).launch(f"index_select_{NAMES[dtype]}", 1, *given)
-    assert wrong.item() == 1
-    close(out, torch.ones(1, 12, dtype=dtype))
-
-
 # ---- Matrices
 
 
