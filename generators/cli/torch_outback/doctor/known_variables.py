@@ -105,6 +105,9 @@ _KINDS: dict[str, _Kind] = {
     "allow, warn or error": _Kind(
         "allow, warn or error", lambda it: it in ("allow", "warn", "error")
     ),
+    "apart, always or never": _Kind(
+        "apart, always or never", lambda it: it in ("apart", "always", "never")
+    ),
     "a library": _Kind("the absolute path of a file, or a name without /", _library),
     "a folder": _Kind("the absolute path of a folder", os.path.isabs),
     "a file": _Kind("a file", os.path.isfile),
