@@ -37,6 +37,8 @@ MAY_INCLUDE = {
     # Host compilers read it where a backend runs: the contract's header of host modules, no more.
     "dialect": {"contract"},
     "portable": {"dialect"},
+    # Operators of which those kernels are the loops: it is linked where kernels are packed.
+    "portable/engine": {*_TORCH_HALF, "core", "ops", "API for kernels"},
     "API": {"contract", "torch", "Python"},
     "API for kernels": {"contract", "torch", "structured adapter"},
     # The class by which a structured kernel of torch's gets its outputs: for vendors' and ours.

@@ -18,6 +18,7 @@ PARTS = {
     "contract": (f"{_HEADERS}outback/",),
     "dialect": (f"{_HEADERS}outback/dialect",),  # dialect.h, and the folder beside it
     "portable": ("backend_template/portable/",),
+    "portable/engine": ("backend_template/portable/engine/",),
     "API": tuple(f"{_HEADERS}outback/{name}.h" for name in ("backend", "module", "nn", "python")),
     "API for kernels": (f"{_HEADERS}outback/kernels/",),
     "structured adapter": (f"{_HEADERS}outback/kernels/structured_adapter.h",),
