@@ -14,6 +14,7 @@
 #include <c10/core/ScalarType.h>
 #include <c10/core/Stream.h>
 
+#include <cstdint>
 #include <string>
 
 #include "outback/runtime.h"
@@ -43,9 +44,15 @@ class kernel_services {
   virtual void synchronize_stream(const c10::Stream& stream) const = 0;
   virtual void mark_busy(const c10::Stream& stream) const = 0;
 
+  // ---- streams/native.h
+  virtual void* native_stream(const c10::Stream& stream) const = 0;
+
   // ---- devices/device.h
   virtual c10::DeviceIndex exchange_device(c10::DeviceIndex device) const = 0;
   virtual void set_device_unchecked(c10::DeviceIndex device) const noexcept = 0;
+
+  // ---- devices/visible_devices.h
+  virtual int32_t runtime_device(c10::DeviceIndex device) const = 0;
 
   // ---- devices/dtypes.h
   virtual void check_dtype(c10::ScalarType dtype) const = 0;

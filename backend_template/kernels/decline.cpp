@@ -4,8 +4,8 @@
 
 namespace outback::kernels::detail {
 
-const c10::KernelFunction* kernel_after_vendors(const c10::OperatorHandle& op) {
-  return services().kernel_after_vendors(op);
+const c10::KernelFunction& kernel_after_vendors(const c10::OperatorHandle& op) {
+  return *services().kernel_after_vendors(op);
 }
 
 }  // namespace outback::kernels::detail

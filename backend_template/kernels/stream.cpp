@@ -26,6 +26,15 @@ kernel_stream::~kernel_stream() {
   services().set_device_unchecked(device_before_);  // a destructor must not throw
 }
 
+void* kernel_stream::native_handle() {
+  has_work_ = true;
+  return services().native_stream(stream_);
+}
+
+int32_t kernel_stream::runtime_device() const {
+  return services().runtime_device(stream_.device_index());
+}
+
 void kernel_stream::wait() {
   services().synchronize_stream(stream_);
   has_work_ = false;

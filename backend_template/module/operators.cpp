@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend_template/core/interfaces/driver_ranges.h"
+#include "backend_template/core/kernels/portable_choice.h"
 #include "backend_template/core/operators/call_notes.h"
 #include "backend_template/module/device_module.h"
 #include "backend_template/module/program_place.h"
@@ -77,12 +78,13 @@ py::list providers_of(const std::string& name_space) {
   c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
   const ops::kernel_target& target = ops::target_of(0);
   const ops::provider lent = ops::lender_on(0);
+  const bool has_portable = core::runs_portable_kernels(0);
   py::list all;
   for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
     if (name.getNamespace() != name_space) continue;
     const auto op = dispatcher.findSchema(name);
     if (!op) continue;
-    const char* const who = ops::name_of(ops::provider_of(*op, target, lent));
+    const char* const who = ops::name_of(ops::provider_of(*op, target, lent, has_portable));
     all.append(py::make_tuple(name.name, name.overload_name, who));
   }
   return all;

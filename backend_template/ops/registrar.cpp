@@ -32,6 +32,11 @@ bool ask_dispatcher(const c10::OperatorHandle& op) {
   return op.dumpComputedTable().find(ours) != std::string::npos;
 }
 
+core::served_by provider_of_text(std::string_view text) {
+  if (text == registrar::registered_as_portable) return core::served_by::portable;
+  return text == registrar::registered_as_own ? core::served_by::own : core::served_by::in_place;
+}
+
 // Is told of each operator.
 class collector final : public c10::OpRegistrationListener {
  public:
@@ -67,8 +72,7 @@ void registrar::keep(const c10::OperatorHandle& op, c10::DispatchKey key,
   const bool is_kernel = key != c10::DispatchKey::AutocastPrivateUse1;
   if (is_kernel && !excluded_.empty() && excluded_.count(op.operator_name()) != 0) return;
   // Also where an earlier provider stays, which may decline a call.
-  if (key == c10::DispatchKey::PrivateUse1)
-    keep_kernel(op, kernel, text_ == registered_as_portable);
+  if (key == c10::DispatchKey::PrivateUse1) keep_kernel(op, kernel, provider_of_text(text_));
   if (op.hasKernelForDispatchKey(key)) return;
   handles_.push_back(c10::Dispatcher::singleton().registerImpl(
       op.operator_name(), key, std::move(kernel), signature, nullptr, text_));

@@ -26,6 +26,7 @@
 #include "backend_template/ops/in_place/twin_target.h"
 #include "backend_template/ops/own/interop.h"
 #include "outback/backend.h"
+#include "outback/kernels/decline.h"
 #include "tests/ops/hpu_kernels.h"
 #include "tests/twin/hpu.h"
 
@@ -477,6 +478,35 @@ TEST_F(TwinOperatorsTest, ListsOfTensorsOfSeveralDevicesAreComposed) {
   at::_foreach_copy_({there, here}, {on_cpu, x});
   EXPECT_TRUE(there.cpu().equal(on_cpu));
   EXPECT_TRUE(here.equal(on_cpu));
+}
+
+// ---- Kernels of a vendor's that decline a call
+
+at::Tensor declined_erfc(const at::Tensor& self) {
+  return kernels::decline<at::_ops::erfc>(self);
+}
+
+using rms_norm_results = std::tuple<at::Tensor, at::Tensor>;
+rms_norm_results declined_rms_norm(const at::Tensor& input, at::IntArrayRef shape,
+                                   const optional_tensor& weight, std::optional<double> eps) {
+  return kernels::decline<at::_ops::_fused_rms_norm>(input, shape, weight, eps);
+}
+
+TEST_F(TwinOperatorsTest, ACallThatAVendorDeclinesIsTheTwins) {
+  torch::Library vendors(torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__,
+                         __LINE__);
+  vendors.impl("erfc", &declined_erfc);
+  vendors.impl("_fused_rms_norm", &declined_rms_norm);
+  for (const int index : {0, 1}) {
+    const at::Tensor x = some(device(index)), on_cpu = some(c10::kCPU);
+    const int before = hpu_kernels_run();
+    const at::Tensor inverse = at::erfc(x);
+    EXPECT_EQ(hpu_kernels_run() > before, index == 0);
+    EXPECT_TRUE(inverse.cpu().equal(at::erfc(on_cpu)));
+    const at::Tensor normed = at::rms_norm(x, {6}, x[0], 1e-5);
+    EXPECT_EQ(normed.device(), device(index));
+    EXPECT_TRUE(normed.cpu().allclose(at::rms_norm(on_cpu, {6}, on_cpu[0], 1e-5)));
+  }
 }
 
 // ---- Autocast

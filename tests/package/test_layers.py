@@ -90,7 +90,8 @@ ROOMS_OF_CORE = {
         *("streams", "operators", "timeline", "races", "captures", "twin", "devices", "runtime"),
     },
     "interfaces": {
-        *("memory", "streams", "timeline", "races", "captures", "twin", "devices", "runtime"),
+        *("kernels", "memory", "streams", "timeline", "races", "captures", "twin", "devices"),
+        "runtime",
     },
     "graphs": {
         *("interfaces", "memory", "streams", "timeline", "captures", "twin", "devices", "runtime"),

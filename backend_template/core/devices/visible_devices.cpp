@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <utility>
+#include <vector>
 
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/runtime/runtime.h"
@@ -19,8 +21,12 @@ namespace {
 using outback::detail::shown;
 
 std::atomic<bool> is_selected{false};
-// The variable and its value, for error texts. Null if the variable is not set. Never freed.
-std::atomic<const std::string*> selected_by{nullptr};
+// What the variable asked for. Null if it is not set. Never freed.
+struct selection {
+  std::string variable;  // and its value, for error texts
+  std::vector<int32_t> devices;
+};
+std::atomic<const selection*> selected{nullptr};
 
 }  // namespace
 
@@ -33,9 +39,13 @@ std::string visible_devices_variable() {
 
 namespace {
 
-const outback_runtime* narrowed(const outback_runtime* all, const std::string& list) {
+// The layer over `all` for a list, and the devices that are left.
+std::pair<const outback_runtime*, std::vector<int32_t>> narrowed(const outback_runtime* all,
+                                                                 const std::string& list) {
   try {
-    return layers::select_devices(all, layers::parse_visible_devices(all, list));
+    std::vector<int32_t> devices = layers::parse_visible_devices(all, list);
+    const outback_runtime* const layer = layers::select_devices(all, devices);
+    return {layer, std::move(devices)};
   } catch (const runtime_error& error) {
     TORCH_CHECK(false, backend_name(), ": ", visible_devices_variable(), "=", shown(list), ": ",
                 outback::detail::printable(error.what()));
@@ -70,18 +80,27 @@ void select_visible_devices() {
     // Without a device there is nothing to select from. A driver may come up later, so the next
     // call reads the variable again.
     if (!has_devices(installed_runtime())) return;
-    // Of two threads that come here at once, one puts its layer in place. The other's layer is
-    // leaked, as every layer is.
-    if (cover_runtime(narrowed(&installed_runtime(), *list))) {
-      selected_by.store(new std::string(name + "=" + shown(*list)), std::memory_order_release);
-    }
+    auto [layer, devices] = narrowed(&installed_runtime(), *list);
+    // Of two threads that come here at once, one puts its layer in place, and one tells what the
+    // variable says, which is the same for both. The other's are leaked, as every layer is.
+    cover_runtime(layer);
+    const selection* before = nullptr;
+    selected.compare_exchange_strong(before,
+                                     new selection{name + "=" + shown(*list), std::move(devices)},
+                                     std::memory_order_acq_rel);
   }
   is_selected.store(true, std::memory_order_release);
 }
 
+int32_t runtime_device(c10::DeviceIndex index) {
+  check_index(index);
+  const selection* const by = selected.load(std::memory_order_acquire);
+  return by == nullptr ? index : by->devices.at(static_cast<size_t>(index));
+}
+
 std::string visible_devices_text() {
-  const std::string* by = selected_by.load(std::memory_order_acquire);
-  const std::string hidden = by == nullptr ? "" : " (" + *by + ")";
+  const selection* const by = selected.load(std::memory_order_acquire);
+  const std::string hidden = by == nullptr ? "" : " (" + by->variable + ")";
   const std::string why = device_count() == 0 ? why_there_are_none() : "";
   return why.empty() ? hidden : hidden + ": " + why;
 }

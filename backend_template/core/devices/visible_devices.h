@@ -2,6 +2,9 @@
 // ACME_VISIBLE_DEVICES. For device.cpp and lazy_start.cpp.
 #pragma once
 
+#include <c10/core/Device.h>
+
+#include <cstdint>
 #include <string>
 
 namespace outback::core {
@@ -15,6 +18,9 @@ namespace outback::core {
 /// either, and the next call reads the variable again. Throws c10::Error (RuntimeError) if the
 /// runtime cannot say which devices it has. Thread-safe.
 void select_visible_devices();
+
+/// Returns the runtime's own number of torch's device `index`. Throws what `check_index` throws.
+int32_t runtime_device(c10::DeviceIndex index);
 
 /// Returns the variable's name for the registered backend.
 std::string visible_devices_variable();

@@ -11,6 +11,7 @@
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
 #include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/devices/visible_devices.h"
 #include "backend_template/core/interfaces/generator.h"
 #include "backend_template/core/interfaces/thread_count.h"
 #include "backend_template/core/kernel_services.h"
@@ -21,6 +22,7 @@
 #include "backend_template/core/memory/storage.h"
 #include "backend_template/core/runtime/runtime.h"
 #include "backend_template/core/streams/launches.h"
+#include "backend_template/core/streams/native.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/timeline/timeline.h"
 #include "backend_template/core/twin/twin.h"
@@ -113,6 +115,12 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
   void mark_busy(const c10::Stream& stream) const override {
     if (is_recording()) launch.enqueued();
     core::mark_launched_quietly(stream);
+  }
+  void* native_stream(const c10::Stream& stream) const override {
+    return core::native_stream(stream);
+  }
+  int32_t runtime_device(c10::DeviceIndex device) const override {
+    return core::runtime_device(device);
   }
   c10::DeviceIndex exchange_device(c10::DeviceIndex device) const override {
     return core::exchange_device(device);

@@ -7,8 +7,8 @@
 
 namespace outback::core {
 
-/// Returns the kernel that serves the operator after a vendor's, or null if torch composes the
-/// operator of others.
+/// Returns the kernel that serves the operator, for a call that a vendor's kernel has declined. It
+/// lives until the process ends.
 using next_kernel = const c10::KernelFunction* (*)(const c10::OperatorHandle&);
 
 /// Sets the function. Registration calls it once, before the backend can be used.

@@ -1,6 +1,9 @@
 #include "backend_template/core/kernels/portable_choice.h"
 
+#include "backend_template/core/devices/device.h"
 #include "backend_template/core/runtime/environment.h"
+#include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/twin/twin.h"
 
 namespace outback::core {
 namespace {
@@ -17,8 +20,10 @@ void read_portable_variable() {
   chosen = static_cast<portable_choice>(read.value_or(0));
 }
 
-portable_choice portable_devices() noexcept {
-  return chosen;
+bool runs_portable_kernels(c10::DeviceIndex device) {
+  if (chosen == portable_choice::never || runtime().kernels == nullptr) return false;
+  if (twin_of(device)) return false;
+  return chosen == portable_choice::always || !is_host_addressable(device);
 }
 
 }  // namespace outback::core

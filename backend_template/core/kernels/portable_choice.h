@@ -1,6 +1,8 @@
 // On which devices portable kernels (portable/) may serve operators: OUTBACK_PORTABLE.
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include <cstdint>
 
 namespace outback::core {
@@ -15,7 +17,9 @@ enum class portable_choice : uint8_t {
 /// malformed. Registration calls it before it changes anything.
 void read_portable_variable();
 
-/// Returns what the variable says.
-portable_choice portable_devices() noexcept;
+/// Returns true if portable kernels may run on the device, a valid index: its runtime has the group
+/// `kernels`, it has no twin, and the variable allows them there. Says nothing of whether the
+/// backend packs any. Starts the backend; throws what the start and `device_info` throw.
+bool runs_portable_kernels(c10::DeviceIndex device);
 
 }  // namespace outback::core

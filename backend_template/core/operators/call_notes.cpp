@@ -51,8 +51,8 @@ void detail::note_own_work() noexcept {
   if (notes_of_call != nullptr) notes_of_call->waits_for_itself = true;
 }
 
-void detail::note_kernel(lent_kernel kernel) noexcept {
-  if (notes_of_call != nullptr) notes_of_call->kernel = kernel;
+void detail::note_provider(served_by provider) noexcept {
+  if (notes_of_call != nullptr) notes_of_call->provider = provider;
 }
 
 call_notes notes_outside_operators() noexcept {

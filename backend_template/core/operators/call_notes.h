@@ -11,9 +11,11 @@
 
 namespace outback::core {
 
-/// Whose kernel ran. The engine that lends tensors (ops/in_place/) notes it. `none`: the engine had
-/// no part in the call, as in the fast paths of on_pointers/.
-enum class lent_kernel : uint8_t { none, in_place, over_copies };
+/// Whose kernel served a call, where the dispatcher's table does not tell. Two note it, and the
+/// last note stands: who passes a declined call to the next provider (ops/next_provider.h) notes
+/// that provider, and the engine that lends tensors (ops/in_place/) notes how it lent them.
+/// `unknown`: the table tells.
+enum class served_by : uint8_t { unknown, portable, own, in_place, over_copies, composed };
 
 struct call_notes {
   uint64_t bytes_to_host = 0, bytes_to_device = 0, bytes_on_devices = 0;
@@ -21,7 +23,7 @@ struct call_notes {
   uint64_t waits = 0;             // host waits for a stream, an event or a device
   int64_t waited_ns = 0;          // of waits for work that was enqueued before the call
   bool waits_for_itself = false;  // later waits are for the call's own work
-  lent_kernel kernel = lent_kernel::none;
+  served_by provider = served_by::unknown;
 };
 
 /// Bytes that were copied between the host and devices.
@@ -41,7 +43,7 @@ void note_copy(bool to_device, bool from_device, size_t size, bool by_slot) noex
 int64_t begin_wait() noexcept;
 void note_wait(int64_t begun) noexcept;
 void note_own_work() noexcept;
-void note_kernel(lent_kernel kernel) noexcept;
+void note_provider(served_by provider) noexcept;
 }  // namespace detail
 
 /// Returns true while calls are noted. Costs one load.
@@ -84,12 +86,13 @@ inline void note_own_work() noexcept {
   if (C10_UNLIKELY(are_calls_noted())) detail::note_own_work();
 }
 
-/// Notes that the call runs another device type's kernel.
-inline void note_kernel(lent_kernel kernel) noexcept {
-  if (C10_UNLIKELY(are_calls_noted())) detail::note_kernel(kernel);
+/// Notes who serves the call from here on.
+inline void note_provider(served_by provider) noexcept {
+  if (C10_UNLIKELY(are_calls_noted())) detail::note_provider(provider);
 }
 
-/// Returns the notes from outside operators since the process began; ignore `kernel`. Thread-safe.
+/// Returns the notes from outside operators since the process began; ignore `provider`.
+/// Thread-safe.
 call_notes notes_outside_operators() noexcept;
 
 }  // namespace outback::core

@@ -25,7 +25,8 @@ class OperatorCalls:
     operator: str  # "aten::add"
     overload: str  # "Tensor"
     dtype: str  # of the first tensor on the device: "float32"
-    served: str  # "vendor", "own", "in place", "over copies", "composed" or "elsewhere"
+    # "vendor", "own", "portable", "in place", "over copies", "composed" or "elsewhere"
+    served: str
     place: str  # "train.py:12", if places were asked for
     calls: int = 0
     own_ns: int = 0  # of the host, without the device's operators that they called

@@ -113,8 +113,8 @@ class kernel_call {
   /// gets an `op`.
   void note_for_report() const {
     if (C10_LIKELY(!core::are_calls_noted())) return;
-    core::note_kernel(has_stages_ || makes_copies() ? core::lent_kernel::over_copies
-                                                    : core::lent_kernel::in_place);
+    core::note_provider(has_stages_ || makes_copies() ? core::served_by::over_copies
+                                                      : core::served_by::in_place);
   }
 
   /// Runs `kernel`, a call of the target's kernel for `op`, and returns its result. Call it after

@@ -4,6 +4,7 @@
 #include <c10/core/DispatchKey.h>
 
 #include "backend_template/ops/in_place/twin_target.h"
+#include "backend_template/ops/next_provider.h"
 #include "backend_template/ops/operator_table.h"
 #include "backend_template/ops/registrar.h"
 
@@ -34,6 +35,15 @@ operator_kind kind_of(const c10::OperatorHandle& op) {
     return operator_kind::answers_host;
   }
   return is_served_by_us(op) ? operator_kind::host : operator_kind::device;
+}
+
+operator_kind kind_after_vendor(const c10::OperatorHandle& op) {
+  if (row_of(op.schema().name()).workless) return operator_kind::device;
+  const bool is_ours = kernel_after(declined_by::vendor, op).provider != core::served_by::composed;
+  return is_ours && op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU) &&
+                 !is_for_twins_alone(op)
+             ? operator_kind::host
+             : operator_kind::device;
 }
 
 bool hides_its_kernel(const c10::OperatorHandle& op) {

@@ -18,6 +18,11 @@ enum class operator_kind : uint8_t {
 /// may be loaded at any time. Thread-safe.
 operator_kind kind_of(const c10::OperatorHandle& op);
 
+/// Returns the kind of an operator whose call a vendor's kernel has declined: that of the kernel
+/// that comes after it. Never `answers_host`, which `kind_of` has told before the vendor's kernel
+/// ran. Thread-safe.
+operator_kind kind_after_vendor(const c10::OperatorHandle& op);
+
 /// Returns true if the operator has both a composite kernel and a kernel for this device, the CPU
 /// or Meta, and the dispatcher would choose the composite kernel at the recorder's key. Such an
 /// operator needs the recorder registered as its kernel for that key; all others use the key's

@@ -12,6 +12,8 @@
 #include "backend_template/core/graphs/recording.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/ops/in_place/named_device.h"
+#include "backend_template/ops/next_provider.h"
+#include "backend_template/ops/recording/declined.h"
 #include "backend_template/ops/recording/host_call.h"
 #include "backend_template/ops/recording/operator_kind.h"
 #include "backend_template/ops/registrar.h"
@@ -20,27 +22,42 @@
 namespace outback::ops {
 namespace {
 
+// Records a call if it is of a CPU kernel's, and then returns true.
+bool has_recorded(const c10::OperatorHandle& op,
+                  operator_kind (*kind_of)(const c10::OperatorHandle&), torch::jit::Stack& stack) {
+  // The capture to record in, if there is one, is that of the current stream there.
+  const auto device = device_named_by(op, stack);
+  const auto open = device ? core::capture_of(core::current_stream(device->index())) : nullptr;
+  if (open == nullptr) {
+    // Perhaps another thread ended the capture: then this thread's operators need not come here.
+    core::leave_recorder_if_over();
+    return false;
+  }
+  if (open->program() == nullptr || !core::records_host_operators(device->index())) return false;
+  const operator_kind kind = kind_of(op);
+  if (kind == operator_kind::answers_host) {
+    refuse_operator(*open, op, "the host needs a value or a shape that only its results tell");
+  }
+  if (kind != operator_kind::host) return false;
+  record_host_call(op, *open, *device, stack);
+  return true;
+}
+
 class recorder final : public c10::OperatorKernel {
  public:
   void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                   torch::jit::Stack* stack) {
-    // The capture to record in, if there is one, is that of the current stream there.
-    const auto device = device_named_by(op, *stack);
-    const auto open = device ? core::capture_of(core::current_stream(device->index())) : nullptr;
-    if (open == nullptr) {
-      // Perhaps another thread ended the capture: then this thread's operators need not come here.
-      core::leave_recorder_if_over();
-    } else if (open->program() != nullptr && core::records_host_operators(device->index())) {
-      const operator_kind kind = kind_of(op);
-      if (kind == operator_kind::answers_host) {
-        refuse_operator(*open, op, "the host needs a value or a shape that only its results tell");
-      }
-      if (kind == operator_kind::host) return record_host_call(op, *open, *device, *stack);
-    }
+    if (has_recorded(op, &kind_of, *stack)) return;
     constexpr c10::DispatchKeySet below(c10::DispatchKeySet::FULL_AFTER, core::recorder_key);
     op.redispatchBoxed(keys & below, stack);
   }
 };
+
+void record_declined(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                     torch::jit::Stack* stack) {
+  if (has_recorded(op, &kind_after_vendor, *stack)) return;
+  kernel_after(declined_by::vendor, op).kernel->callBoxed(op, keys, stack);
+}
 
 // Registers the recorder: as the fallback of its key, and as a kernel of each operator whose
 // composite kernel would come before that fallback. Core calls it when a capture begins, from any
@@ -64,6 +81,12 @@ void prepare() {
 }
 
 }  // namespace
+
+const c10::KernelFunction& recorder_of_declined() {
+  static const auto& made =
+      *new c10::KernelFunction(c10::KernelFunction::makeFromBoxedFunction<&record_declined>());
+  return made;
+}
 
 void register_recorder() {
   core::set_operator_recorder(&prepare);

@@ -241,8 +241,20 @@ void look_at_results(call& into, const std::vector<c10::IValue>& results) {
 
 provider who_served(const call& made) {
   if (made.who == provider::elsewhere) return made.who;
-  if (made.notes.kernel == core::lent_kernel::over_copies) return provider::over_copies;
-  if (made.notes.kernel == core::lent_kernel::in_place) return provider::in_place;
+  switch (made.notes.provider) {
+    case core::served_by::portable:
+      return provider::portable;
+    case core::served_by::own:
+      return provider::own;
+    case core::served_by::in_place:
+      return provider::in_place;
+    case core::served_by::over_copies:
+      return provider::over_copies;
+    case core::served_by::composed:
+      return provider::composed;
+    case core::served_by::unknown:
+      break;
+  }
   // in_place: a fast path (on_pointers/), which notes nothing. refused: nobody is known to
   // serve the operator on dense tensors, and it ran on sparse ones.
   return made.who == provider::refused || made.calls_itself ? provider::composed : made.who;

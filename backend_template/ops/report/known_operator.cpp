@@ -52,7 +52,7 @@ void learn(known_operator& known, const c10::OperatorHandle& op) {
 }  // namespace
 
 known_operator& knowledge_of(const c10::OperatorHandle& op) {
-  const provider who = provider_of(op, cpu_target, provider::in_place);
+  const provider who = provider_of(op, cpu_target, provider::in_place, /*has_portable=*/true);
   const std::lock_guard<std::mutex> lock(knowledge_of_all().mutex);
   const auto [place, is_new] = knowledge_of_all().operators.try_emplace(op.operator_name());
   known_operator& known = place->second;
@@ -73,7 +73,7 @@ void renew_knowledge(const std::vector<std::string>& with_formulas) {
   }
   for (const auto& [name, known] : all) {
     const auto op = c10::Dispatcher::singleton().findSchema(name);
-    if (op) known->who = provider_of(*op, cpu_target, provider::in_place);
+    if (op) known->who = provider_of(*op, cpu_target, provider::in_place, /*has_portable=*/true);
   }
 }
 

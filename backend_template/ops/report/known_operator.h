@@ -21,8 +21,9 @@ struct known_operator {
   bool is_view = false;  // it reads and writes no element
   bool has_formula = false;  // the sizes of its tensors are recorded, to compute FLOPs
   // `in_place` for every operator that another device type's kernels serve: only a call tells
-  // whether it runs over copies. Updated when a recording begins, since a vendor may have added a
-  // kernel.
+  // whether it runs over copies. `portable` for every operator that has a portable kernel: only a
+  // call tells whether it declines. Updated when a recording begins, since a vendor may have added
+  // a kernel.
   std::atomic<provider> who{provider::composed};
 };
 

@@ -5,6 +5,7 @@
 
 #include "backend_template/ops/in_place/cpu_target.h"
 #include "backend_template/ops/in_place/twin_target.h"
+#include "backend_template/ops/next_provider.h"
 #include "backend_template/ops/registrar.h"
 
 namespace outback::ops {
@@ -20,6 +21,13 @@ std::string line_of_device(const c10::OperatorHandle& op) {
   return table.substr(begin, table.find('\n', begin) - begin);
 }
 
+// On a device that portable kernels do not serve.
+provider after_portable(const c10::OperatorHandle& op, provider lent) {
+  const core::served_by next = kernel_after(declined_by::portable, op).provider;
+  if (next == core::served_by::own) return provider::own;
+  return next == core::served_by::composed ? provider::composed : lent;
+}
+
 }  // namespace
 
 const char* name_of(provider who) noexcept {
@@ -28,6 +36,8 @@ const char* name_of(provider who) noexcept {
       return "vendor";
     case provider::own:
       return "own";
+    case provider::portable:
+      return "portable";
     case provider::in_place:
       return "in place";
     case provider::over_copies:
@@ -42,13 +52,17 @@ const char* name_of(provider who) noexcept {
   return "refused";
 }
 
-provider provider_of(const c10::OperatorHandle& op, const kernel_target& target, provider lent) {
+provider provider_of(const c10::OperatorHandle& op, const kernel_target& target, provider lent,
+                     bool has_portable) {
   const std::string line = line_of_device(op);
   const auto ends_with = [&line](std::string_view end) {
     return std::string_view(line).ends_with(end);
   };
   if (line.starts_with(registrar::registered_by)) {
     if (line.starts_with(registrar::registered_as_own)) return provider::own;
+    if (line.starts_with(registrar::registered_as_portable)) {
+      return has_portable ? provider::portable : after_portable(op, lent);
+    }
     const bool has_lender = cpu_target.has_kernel_of(op) || target.has_kernel_of(op);
     if (is_for_twins_alone(op, c10::DispatchKey::Dense) &&
         !op.hasKernelForDispatchKey(target.key())) {

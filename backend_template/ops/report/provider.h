@@ -10,10 +10,11 @@
 
 namespace outback::ops {
 
-/// The first four name the owner of the kernel; for the others no kernel runs.
+/// The first five name the owner of the kernel; for the others no kernel runs.
 enum class provider : uint8_t {
   vendor,       // the backend's author
   own,          // Outback, by a kernel written for the device
+  portable,     // Outback, by a kernel in the dialect, which the device runs
   in_place,     // another device type, on the device's memory
   over_copies,  // the CPU, over copies of the tensors
   composed,     // torch composes it of other operators, which count by themselves
@@ -21,13 +22,16 @@ enum class provider : uint8_t {
   refused       // a call fails
 };
 
-/// Returns "vendor", "own", "in place", "over copies", "composed", "elsewhere" or "refused".
+/// Returns "vendor", "own", "portable", "in place", "over copies", "composed", "elsewhere" or
+/// "refused".
 const char* name_of(provider who) noexcept;
 
 /// Returns the provider of `op` for dense tensors of a device on which kernels of `target` run. If
-/// one of these kernels serves `op`, returns `lent`. Asks the dispatcher on each call, which takes
-/// 15 us. Thread-safe; calls no slot.
-provider provider_of(const c10::OperatorHandle& op, const kernel_target& target, provider lent);
+/// one of these kernels serves `op`, returns `lent`. Where the operator has a portable kernel,
+/// returns `portable` if `has_portable`, and else who comes after it. Asks the dispatcher on each
+/// call, which takes 15 us. Thread-safe; calls no slot.
+provider provider_of(const c10::OperatorHandle& op, const kernel_target& target, provider lent,
+                     bool has_portable);
 
 /// Returns `in_place` if the CPU or a twin can address the memory of `device`, else `over_copies`.
 /// Call it after the backend has started.

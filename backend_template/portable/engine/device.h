@@ -17,10 +17,8 @@ inline constinit std::array<std::atomic<answer>, core::max_devices> served{};
 bool ask(c10::DeviceIndex device);
 }  // namespace detail
 
-/// Returns true if portable kernels serve the device: its runtime has the group `kernels`, it has
-/// no twin, and OUTBACK_PORTABLE allows
-/// them there. Costs one load. The first call for a device starts
-/// the backend, and throws what the start throws.
+/// Returns true if portable kernels serve the device (core::runs_portable_kernels). Costs one load.
+/// The first call for a device starts the backend, and throws what the start throws.
 inline bool serves(c10::DeviceIndex device) {
   const detail::answer known = detail::served[device].load(std::memory_order_relaxed);
   if (C10_LIKELY(known != detail::answer::unknown)) return known == detail::answer::yes;

@@ -23,13 +23,9 @@ struct next<Operator, Result(Arguments...)> {
         c10::Dispatcher::singleton()
             .findSchemaOrThrow(Operator::name, Operator::overload_name)
             .template typed<Result(Arguments...)>());
-    static const c10::KernelFunction* const kernel =
-        ops::kernel_after(ops::declined_by::portable, op);
-    if (kernel == nullptr) {  // torch composes the operator, as for the CPU
-      return op.redispatch(c10::DispatchKeySet(c10::DispatchKey::CPU),
-                           std::forward<Arguments>(arguments)...);
-    }
-    return kernel->template call<Result, Arguments...>(
+    static const ops::next_kernel after = ops::kernel_after(ops::declined_by::portable, op);
+    core::note_provider(after.provider);
+    return after.kernel->template call<Result, Arguments...>(
         op, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
         std::forward<Arguments>(arguments)...);
   }

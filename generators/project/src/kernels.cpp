@@ -1,6 +1,7 @@
 // Kernels of our own: one of PyTorch's operators, and an operator that PyTorch does not have. All
 // others work without one; outback/kernels/ has what further ones are written with, loops over
-// elements in elementwise.h before all.
+// elements in elementwise.h before all. A kernel that serves only some calls declines the others
+// (decline.h), and they run as without it.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/sigmoid.h>

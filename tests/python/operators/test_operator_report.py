@@ -134,6 +134,7 @@ def test_what_is_copied_and_waited_for_is_what_the_trace_has(run_python, tmp_pat
         print(json.dumps([sums, in_rows, in_stats, len(stats)]))
         """,
         OUTBACK_HOST_ADDRESSABLE="0",
+        OUTBACK_PORTABLE="never",
         OUTBACK_TRACE=str(trace),
     )
     sums, in_rows, in_stats, counted = json.loads(told.output)
@@ -426,7 +427,7 @@ def test_a_wait_for_earlier_work_is_told_apart(run_python, addressable):
     copies, what it copies."""
     if acme.Stream().stream_id == 0:
         pytest.skip("needs streams, and callbacks to sleep in")
-    told = run_python(WAITING, OUTBACK_HOST_ADDRESSABLE=addressable)
+    told = run_python(WAITING, OUTBACK_HOST_ADDRESSABLE=addressable, OUTBACK_PORTABLE="never")
     (own, waits, waited), (_, _, waited_by_exp), outside = json.loads(told.output)
     assert waits >= 1
     assert 0.2e9 < waited <= own < waited + 0.1e9
@@ -448,5 +449,6 @@ def test_a_wait_for_copies_of_its_own_is_time_that_an_operator_takes(run_python)
         print(row.served, row.waits, row.waited_ns)
         """,
         OUTBACK_HOST_ADDRESSABLE="0",
+        OUTBACK_PORTABLE="never",
     )
     assert told.output.split() == ["over", "copies", "1", "0"]

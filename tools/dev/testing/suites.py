@@ -52,7 +52,10 @@ def _of(run: Run) -> Suite:
         title=f"the Python tests that ask something of it: {run.name}",
         tests=TESTS,
         variables=run.variables,
-        targets=(*_TARGETS[run.package], "outback_probe", "outback_refusing"),
+        targets=(
+            *_TARGETS[run.package],
+            *("outback_probe", "outback_refusing", "declining_kernels"),
+        ),
         marks=run.marks,
         few=run.few,
         require=run.require,

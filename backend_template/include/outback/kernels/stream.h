@@ -6,6 +6,8 @@
 #include <c10/core/Device.h>
 #include <c10/core/Stream.h>
 
+#include <cstdint>
+
 #include "outback/runtime.h"
 
 namespace outback::kernels {
@@ -39,6 +41,18 @@ class kernel_stream {
     has_work_ = true;
     return handle_;
   }
+
+  /// Returns the driver's own stream or queue, such as a cudaStream_t, for a kernel that calls its
+  /// driver itself; also for the default stream, whose `handle` is null. Some drivers use numbers
+  /// as handles, so null may be a valid one. The handle is valid until the process ends. Throws
+  /// c10::NotImplementedError if the runtime does not have the group `native`, and what its slot
+  /// reports.
+  void* native_handle();
+
+  /// Returns the number of the device by which the runtime and its driver know it: under
+  /// <NAME>_VISIBLE_DEVICES=2,0 the runtime's device 2 is torch's device 0. Slots of
+  /// outback::kernels::runtime() take torch's index, since they renumber by themselves.
+  int32_t runtime_device() const;
 
   /// Reports the work that was enqueued so far, as the destructor does. Call it if, while this
   /// object exists, you call an operator that uses the results of that work.

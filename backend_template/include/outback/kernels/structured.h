@@ -24,6 +24,12 @@
 // variant that you leave out, with the CPU's kernel. PyTorch already has the shape function that
 // FakeTensor and torch.compile need, and the derivative.
 //
+// A kernel that serves only some calls, only float32 say, has a condition, which gets the arguments
+// of `meta`. If it returns false, the call is declined (decline.h), and neither `meta` nor `impl`
+// runs:
+//
+//   static bool supports(const at::Tensor& self, const at::Tensor& mat2);
+//
 // Start at `impl_structured`, at the end of this file.
 #pragma once
 
@@ -40,6 +46,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "outback/kernels/decline.h"
 #include "outback/kernels/structured_adapter.h"
 
 namespace outback::kernels {
@@ -155,6 +162,13 @@ struct structured_kernel;
 template <class Kernel, class Operator, class Result, class... Arguments>
 struct structured_kernel<Kernel, Operator, Result(Arguments...)> {
   static Result run(Arguments... arguments) {
+    if constexpr (requires { &Kernel::supports; }) {
+      const bool is_supported = [&]<size_t... input>(const auto& passed,
+                                                     std::index_sequence<input...>) {
+        return Kernel::supports(detail::as_meta_argument(std::get<input>(passed))...);
+      }(std::forward_as_tuple(arguments...), std::make_index_sequence<inputs>());
+      if (!is_supported) return decline<Operator>(std::forward<Arguments>(arguments)...);
+    }
     return run_on(std::forward_as_tuple(arguments...), std::make_index_sequence<inputs>(),
                   std::make_index_sequence<outputs>());
   }
