@@ -15,7 +15,7 @@ from conftest import ROOT, TORCH
 
 sys.path.insert(0, str(ROOT))
 from torch_outback.cli import main
-from torch_outback.operators import gain, skeleton
+from torch_outback.operators import gain, skeleton, skeleton_in_dialect
 from torch_outback.operators.document import read, sum_of
 from torch_outback.refused import Refused
 
@@ -394,13 +394,49 @@ def test_a_structured_operator_gets_a_class_and_others_a_function():
     assert "const at::Scalar& /*alpha*/, const at::Tensor& out) {" in addmm
     assert "run_loops" not in addmm and "kernel_stream stream(out.device())" in addmm
     assert "const meta_return_ty& /*computed*/" in skeleton.text("aten::max.dim")
-    assert 'm.impl("native_layer_norm", &native_layer_norm_kernel);' in skeleton.text(
-        "native_layer_norm"
-    )
+    assert 'm.impl("native_layer_norm", &outback' in skeleton.text("native_layer_norm")
+
+
+def test_a_skeleton_serves_float32_and_declines_other_calls():
+    addmm = skeleton.text("aten::addmm")
+    assert "static bool supports(const at::Tensor& self, const at::Tensor& /*mat1*/," in addmm
+    assert "return self.scalar_type() == at::kFloat;" in addmm
+    plain = skeleton.text("aten::relu")
+    assert "bool relu_supports(const at::Tensor& self) {" in plain
+    assert "when<at::_ops::relu, &relu_supports, &relu_kernel>::run" in plain
+    assert "bool supports(const at::Tensor& self, int64_t /*dim*/" in skeleton.text("aten::max.dim")
+
+
+def test_a_skeleton_in_the_dialect_is_a_kernel_and_its_launch(ops, tmp_path):
+    said = ops("--skeleton", "aten::addmm", "--dialect", "@mine.k")
+    assert said.exit_code == 0, said.output
+    assert 'find_packed(dense.device(), "mine",' in said.output
+    assert "self, mat1, mat2, beta.to<float>(), alpha.to<float>());" in said.output
+    kernel = (tmp_path / "mine.k").read_text()
+    assert "KERNEL(addmm_kernel, i64 count, GLOBAL f32* out, const GLOBAL f32* self" in kernel
+    assert "const GLOBAL f32* mat2, f32 beta, f32 alpha) {" in kernel
+    again = ops("--skeleton", "aten::mm", "--dialect", "@mine.k")
+    assert again.exit_code == 2 and "mine.k cannot be written: File exists" in again.output
+    assert (tmp_path / "mine.k").read_text() == kernel
+
+
+@pytest.mark.parametrize(
+    "arguments, why",
+    [
+        (("--skeleton", "aten::topk", "--dialect", "@a.k"), "leave out --dialect"),
+        (("--skeleton", "aten::randn", "--dialect", "@a.k"), "leave out --dialect"),
+        (("--skeleton", "aten::mm", "--dialect", "@a.cpp"), "expected a name such as addmm.k"),
+        (("--list", "--dialect", "@a.k"), "--dialect is for --skeleton"),
+    ],
+)
+def test_a_skeleton_in_the_dialect_that_would_be_none_is_refused(ops, tmp_path, arguments, why):
+    said = ops(*arguments)
+    assert said.exit_code == 2 and why in said.output
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_name_without_an_overload_is_that_one_if_there_is_one():
-    assert 'm.impl("max", &max_kernel);' in skeleton.text("aten::max")
+    assert 'm.impl("max", &outback::kernels::when<at::_ops::max, ' in skeleton.text("aten::max")
     assert "structured_max_dim" in skeleton.text("aten::max.dim")
 
 
@@ -423,6 +459,12 @@ def test_lines_are_no_longer_than_the_format_has_them(operator):
     assert max(map(len, skeleton.text(operator).splitlines())) <= 100
 
 
+def test_lines_in_the_dialect_are_no_longer_either():
+    for operator in ("addmm", "special_chebyshev_polynomial_v", "softmax.int"):
+        made = skeleton_in_dialect.texts(operator, "a_module_with_a_name")
+        assert max(map(len, f"{made.launch}\n{made.kernel}".splitlines())) <= 100
+
+
 @pytest.mark.parametrize("operator", ["aten::no_such", "acme::mine", "aten::addmm.no_such", "a b"])
 def test_an_operator_that_is_none_is_refused(operator):
     with pytest.raises(Refused, match=f"--skeleton {operator}: "):
@@ -435,9 +477,22 @@ def test_kernels_to_begin_with_compile_as_they_are(tmp_path):
                  "max", "linear", "__and__.Scalar", *LONG)  # fmt: skip
     headers = ("", "torch/csrc/api/include")
     included = [f"-isystem{TORCH / 'torch/include' / it}" for it in headers]
+    texts = [skeleton.text(each) for each in operators]
+    for operator in ("baddbmm", "softmax.int"):
+        made = skeleton_in_dialect.texts(operator, "mine")
+        texts.append(made.launch.replace("is_dense_float", f"is_dense_float_{len(texts)}"))
     file = tmp_path / "kernels.cpp"
-    file.write_text("".join(map(skeleton.text, operators)))
+    file.write_text("".join(texts))
     flags = ("-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only")
     compiler = os.environ.get("CXX", "c++")
     include = f"-I{ROOT / 'backend_template/include'}"
     subprocess.check_call([compiler, *flags, include, *included, Path(file)])
+
+
+def test_a_kernel_to_begin_with_compiles_in_the_dialect(tmp_path):
+    kernel = skeleton_in_dialect.texts("addmm", "mine").kernel
+    file = tmp_path / "kernel.cpp"
+    file.write_text(kernel)
+    include = f"-I{ROOT / 'backend_template/include'}"
+    compiler = os.environ.get("CXX", "c++")
+    subprocess.check_call([compiler, "-std=c++20", "-Wall", "-fsyntax-only", include, file])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -66,6 +67,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     metavar="OPERATOR",
     help="Print a kernel to begin with: of aten::addmm.",
 )
+@click.option(
+    "--dialect",
+    "kernel_to",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="With --skeleton: begin the kernel in the dialect, in a new FILE, and print its launch.",
+)
 @click.pass_context
 def ops(
     context: click.Context,
@@ -81,6 +89,7 @@ def ops(
     to_compare: tuple[Path, Path] | None,
     lists: bool,
     operator: str,
+    kernel_to: Path | None,
 ) -> None:
     """Run SCRIPT, and say which operators it called, who served them, and which kernels to write
     next.
@@ -101,6 +110,9 @@ def ops(
                 raise Refused(f"{other} has nothing for {option}: leave it out")
     model = gain.read_model(model_text)
     _check_files(script if not is_module else None, json_to, html_to)
+    if kernel_to:
+        click.echo(_begin_in_dialect(operator, kernel_to), nl=False)
+        return
     if operator:
         click.echo(skeleton.text(operator), nl=False)
         return
@@ -123,6 +135,23 @@ def ops(
     files = {json_to: lambda: document.text(found), html_to: lambda: page.text(found, model)}
     _show(rendering.lines(found, model, most), files)
     context.exit(code if code >= 0 else 128 - code)
+
+
+def _begin_in_dialect(operator: str, file: Path) -> str:
+    """Writes the kernel, and returns its launch."""
+    from . import skeleton_in_dialect
+
+    if not operator:
+        raise Refused("--dialect is for --skeleton: which operator is the kernel for?")
+    if not re.fullmatch(r"[A-Za-z_]\w*\.k", file.name):
+        raise Refused(f"--dialect {file}: expected a name such as addmm.k, of the packed module")
+    made = skeleton_in_dialect.texts(operator, file.stem)
+    try:
+        with file.open("x", encoding="utf-8") as kernel:
+            kernel.write(made.kernel)
+    except OSError as error:
+        raise Refused(f"{file} cannot be written: {error.strerror}") from None
+    return made.launch
 
 
 def _show(lines: Iterable[str], files: dict[Path | None, Callable[[], str]]) -> None:
