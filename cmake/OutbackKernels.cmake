@@ -120,27 +120,19 @@ endfunction()
 function(outback_add_portable_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FORMATS")
   set(folder "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../backend_template/portable")
-  outback_add_kernels(
-    ${target}
-    SOURCES "${folder}/kernels/elementwise.k" "${folder}/kernels/random.k" "${folder}/kernels/reduce.k"
-    FORMATS ${arg_FORMATS}
-    FOR_TYPES f32 f16 bf16 f64 i64)
-  outback_add_kernels(
-    ${target}
-    SOURCES "${folder}/kernels/grad_scaler.k" "${folder}/kernels/matmul.k" "${folder}/kernels/nll_loss.k"
-            "${folder}/kernels/norm.k" "${folder}/kernels/optimizer.k" "${folder}/kernels/softmax.k"
-    FORMATS ${arg_FORMATS}
-    FOR_TYPES f32 f16 bf16 f64)
-  outback_add_kernels(${target} SOURCES "${folder}/kernels/update_scale.k" FORMATS ${arg_FORMATS})
-    SOURCES "${folder}/kernels/move.k"
-    FORMATS ${arg_FORMATS}
-    FOR_TYPES u8 u16 u32 u64)
-  outback_add_kernels(
-    ${target}
-    SOURCES "${folder}/kernels/add_at.k" "${folder}/kernels/range.k"
-    FORMATS ${arg_FORMATS}
-    FOR_TYPES f32 f64 i64)
-  outback_add_kernels(${target} SOURCES "${folder}/kernels/linear_index.k" FORMATS ${arg_FORMATS})
+  foreach(row IN ITEMS "f32 f16 bf16 f64 i64: elementwise random reduce"
+                       "f32 f16 bf16 f64: grad_scaler matmul nll_loss norm optimizer softmax"
+                       "f32 f64 i64: add_at range"
+                       "u8 u16 u32 u64: move"
+                       ": linear_index update_scale")
+    string(REPLACE ":" ";" row "${row}")
+    list(GET row 0 types)
+    list(GET row 1 stems)
+    separate_arguments(types)
+    separate_arguments(stems)
+    list(TRANSFORM stems REPLACE "(.+)" "${folder}/kernels/\\1.k" OUTPUT_VARIABLE sources)
+    outback_add_kernels(${target} SOURCES ${sources} FORMATS ${arg_FORMATS} FOR_TYPES ${types})
+  endforeach()
   # By its static initializer, which no library of objects would bring.
   target_sources(${target} PRIVATE "${folder}/engine/register.cpp")
   target_link_libraries(${target} PRIVATE outback::portable)

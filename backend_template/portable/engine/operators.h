@@ -7,12 +7,16 @@ class registrar;
 
 namespace outback::portable {
 
+void add_advanced_index(ops::registrar& to);
+void add_arrangements(ops::registrar& to);
 void add_attention(ops::registrar& to);
 void add_copies(ops::registrar& to);
 void add_dropout(ops::registrar& to);
 void add_elementwise(ops::registrar& to);
 void add_gates(ops::registrar& to);
 void add_grad_scaler(ops::registrar& to);
+void add_index_moves(ops::registrar& to);
+void add_index_sums(ops::registrar& to);
 void add_loops(ops::registrar& to);
 void add_losses(ops::registrar& to);
 void add_matmul(ops::registrar& to);
@@ -20,12 +24,8 @@ void add_nll_loss(ops::registrar& to);
 void add_norms(ops::registrar& to);
 void add_optimizers(ops::registrar& to);
 void add_random(ops::registrar& to);
+void add_ranges(ops::registrar& to);
 void add_reductions(ops::registrar& to);
 void add_softmax(ops::registrar& to);
-void add_advanced_index(ops::registrar& to);
-void add_arrangements(ops::registrar& to);
-void add_index_moves(ops::registrar& to);
-void add_index_sums(ops::registrar& to);
-void add_ranges(ops::registrar& to);
 
 }  // namespace outback::portable

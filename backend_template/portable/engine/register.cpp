@@ -7,12 +7,16 @@ namespace outback::portable {
 namespace {
 
 void add_all(ops::registrar& to) {
+  add_advanced_index(to);
+  add_arrangements(to);
   add_attention(to);
   add_copies(to);
   add_dropout(to);
   add_elementwise(to);
   add_gates(to);
   add_grad_scaler(to);
+  add_index_moves(to);
+  add_index_sums(to);
   add_loops(to);
   add_losses(to);
   add_matmul(to);
@@ -20,13 +24,9 @@ void add_all(ops::registrar& to) {
   add_norms(to);
   add_optimizers(to);
   add_random(to);
+  add_ranges(to);
   add_reductions(to);
   add_softmax(to);
-  add_advanced_index(to);
-  add_arrangements(to);
-  add_index_moves(to);
-  add_index_sums(to);
-  add_ranges(to);
 }
 
 // While the library is loaded, before it registers the backend.

@@ -78,7 +78,9 @@ def _check_one(info: OpInfo, sample: SampleInput, dtype: torch.dtype, has_gradie
         ones = [torch.full_like(each, 0.5) for each in made]
         return torch.autograd.grad(made, of, ones, allow_unused=True)
 
-    for mine, theirs in zip(gradients(got, leaves(here)), gradients(want, leaves(given)), strict=True):
+    for mine, theirs in zip(
+        gradients(got, leaves(here)), gradients(want, leaves(given)), strict=True
+    ):
         assert (mine is None) == (theirs is None)
         if theirs is not None:
             # The derivatives of some functions multiply their errors.

@@ -39,7 +39,15 @@ def test_samples(info, dtype, on_device):
     assert check(info, dtype) > 0
 
 
-OTHER_TYPES = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.bool, torch.float16, torch.float64]
+OTHER_TYPES = [
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.bool,
+    torch.float16,
+    torch.float64,
+]
 
 
 @pytest.mark.parametrize("first", OTHER_TYPES, ids=str)

@@ -18,24 +18,6 @@ def seed():
 
 
 @pytest.fixture
-def on_device():
-    """Portable kernels serve the device, and no operator of the test may run over copies."""
-    before = torch.acme.get_fallback_mode()
-    torch.acme.set_fallback_mode("error")
-    try:
-        # The CPU's kernel refuses the place at once.
-        torch.zeros(1, device="acme").index_select(0, torch.ones(1, dtype=torch.int64).acme())
-    except (IndexError, NotImplementedError):
-        pytest.skip("needs portable kernels, and memory that the CPU cannot address")
-    else:
-        with pytest.raises(torch.AcceleratorError):
-            torch.acme.synchronize()
-        yield
-    finally:
-        torch.acme.set_fallback_mode(before)
-
-
-@pytest.fixture
 def deterministic():
     torch._C._set_deterministic_algorithms(True)  # the public function imports Inductor
     yield

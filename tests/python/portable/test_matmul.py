@@ -38,21 +38,6 @@ def seed():
     torch.manual_seed(0)
 
 
-@pytest.fixture
-def on_device():
-    """No operator of the test may run over copies."""
-    before = torch.acme.get_fallback_mode()
-    torch.acme.set_fallback_mode("error")
-    try:
-        torch.zeros(1, device="acme").tanh()
-    except NotImplementedError:
-        pytest.skip("needs a backend that packs the portable kernels")
-    else:
-        yield
-    finally:
-        torch.acme.set_fallback_mode(before)
-
-
 def close(got: torch.Tensor, want: torch.Tensor, dtype: torch.dtype) -> None:
     assert (got.device.type, got.dtype, got.shape) == ("acme", dtype, want.shape)
     torch.testing.assert_close(got.cpu().to(want.dtype), want, **TOLERANCES[dtype])

@@ -16,22 +16,6 @@ def seed():
     torch.manual_seed(0)
 
 
-@pytest.fixture
-def on_device():
-    """Portable kernels serve the device, and no operator of the test may run over copies."""
-    before = torch.acme.get_fallback_mode()
-    torch.acme.set_fallback_mode("error")
-    try:
-        # Of which the CPU has no such kernel.
-        torch.ops.aten._softmax(torch.zeros(1, dtype=torch.float16, device="acme"), 0, True)
-    except RuntimeError:
-        pytest.skip("needs portable kernels, and memory that the CPU cannot address")
-    else:
-        yield
-    finally:
-        torch.acme.set_fallback_mode(before)
-
-
 def close(got: torch.Tensor, want: torch.Tensor) -> None:
     """Relative to the largest value."""
     assert (got.device.type, got.shape) == ("acme", want.shape)
