@@ -8,7 +8,11 @@ from conftest import BUILD
 
 pytestmark = pytest.mark.turns_on_memory
 
-PROTECTED = {"OUTBACK_HOST_PROTECTED": "1", "PYTHONPATH": os.fspath(BUILD / "python_protected")}
+PROTECTED = {
+    "OUTBACK_HOST_PROTECTED": "1",
+    "OUTBACK_PORTABLE": "never",
+    "PYTHONPATH": os.fspath(BUILD / "python_protected"),
+}
 
 
 @pytest.fixture
