@@ -21,8 +21,11 @@
 // A class of structured.h has its condition in a member `supports`.
 #pragma once
 
+#include <ATen/core/ATen_fwd.h>
+#include <ATen/core/boxing/KernelFunction.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/DispatchKeySet.h>
+#include <c10/core/SymIntArrayRef.h>
 
 #include <type_traits>
 #include <utility>
