@@ -61,6 +61,7 @@ constexpr auto providers = std::to_array<provider_row>({
     {own, &register_recurrent_cells},   // the fused cells of LSTM and GRU
     {own, &register_recurrent_layers},  // LSTM, GRU and RNN over padded sequences
     {own, &register_cudnn},             // grid_sampler, _batch_norm_impl_index
+    {own, &register_without_float64},   // pinv, matrix_rank, _batch_norm_impl_index, renorm's slope
 
     // on_pointers/: torch's CPU kernels on the device's tensors as they are, without an alias.
     {lent, &register_choices},           // where, masked_fill_, gather, take, embedding, ...

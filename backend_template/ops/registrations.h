@@ -49,6 +49,7 @@ void register_sparse_copies(registrar& to);
 void register_sparse_indices(registrar& to);
 void register_sync_batch_norm(registrar& to);
 void register_windows(registrar& to);
+void register_without_float64(registrar& to);
 
 // recurrent/ and cudnn/
 void register_cudnn(registrar& to);

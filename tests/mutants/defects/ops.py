@@ -167,4 +167,12 @@ MUTANTS = (
         new="  update(running_var, squares / count, momentum);",
         found_by="tests/python/ops/test_sync_batch_norm.py::test_of_parts_as_of_the_whole",
     ),
+    Mutant(
+        name="a_tolerance_leaves_the_usual_one_beside_it",
+        breaks="Without float64, matrix_rank with tol=0 counts by the usual relative tolerance.",
+        file="backend_template/ops/own/without_float64.cpp",
+        old="    if (name == \"tol\") call.rtol = 0.;",
+        new="    if (name == \"none\") call.rtol = 0.;",
+        found_by="tests/python/ops/test_without_float64.py::test_it_computes_as_the_cpu_does",
+    ),
 )
