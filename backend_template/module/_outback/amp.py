@@ -1,6 +1,6 @@
 """torch.<name>.amp: torch.amp's names, with this device as their device type already."""
 
-from functools import partial
+import functools
 from typing import Any
 
 import torch
@@ -20,7 +20,7 @@ class autocast(torch.amp.autocast):
 
 
 class _Scale(torch.Tensor):
-    """The scale on a device without float64, which PyTorch asks for its reciprocal in float64."""
+    """The scale on a device without float64."""
 
     __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
@@ -31,8 +31,7 @@ class _Scale(torch.Tensor):
 
 
 class GradScaler(torch.amp.GradScaler):
-    """torch.amp.GradScaler for this device. It also works where the device has no float64, in which
-    PyTorch's own computes."""
+    """torch.amp.GradScaler for this device."""
 
     def __init__(
         self,
@@ -45,11 +44,21 @@ class GradScaler(torch.amp.GradScaler):
         numbers = (init_scale, growth_factor, backoff_factor, growth_interval)
         super().__init__(name, *numbers, enabled=enabled)
 
-    def _lazy_init_scale_growth_tracker(self, dev: torch.device) -> None:
-        super()._lazy_init_scale_growth_tracker(dev)
-        if not _native.supports(torch.float64):
-            assert self._scale is not None, "it has just been made"
+
+def _teach_scalers() -> None:
+    """Each scaler of PyTorch's, that of FSDP too, asks its scale for the reciprocal in float64."""
+    torchs = torch.amp.GradScaler._lazy_init_scale_growth_tracker
+
+    @functools.wraps(torchs)
+    def _lazy_init_scale_growth_tracker(self: torch.amp.GradScaler, dev: torch.device) -> None:
+        torchs(self, dev)
+        assert self._scale is not None, "it has just been made"
+        if self._scale.device.type == name and not _native.supports(torch.float64):
             self._scale = self._scale.as_subclass(_Scale)
+
+    torch.amp.GradScaler._lazy_init_scale_growth_tracker = (  # type: ignore[method-assign]
+        _lazy_init_scale_growth_tracker
+    )
 
 
 def amp_definitely_not_available() -> bool:
@@ -60,7 +69,8 @@ def amp_definitely_not_available() -> bool:
 def define(amp: Any) -> None:
     own = (autocast, GradScaler, amp_definitely_not_available)
     publish(amp, *own)
+    _teach_scalers()
     decorators = ("custom_fwd", "custom_bwd")
     for decorator in decorators:
-        setattr(amp, decorator, partial(getattr(torch.amp, decorator), device_type=name))
+        setattr(amp, decorator, functools.partial(getattr(torch.amp, decorator), device_type=name))
     amp.__all__ = [*(member.__name__ for member in own), *decorators]
