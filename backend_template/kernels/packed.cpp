@@ -118,6 +118,14 @@ void detail::packed_modules::add(const packed_module* first, std::size_t count) 
   for (std::size_t i = 0; i < count; ++i) all().known.push_back(first + i);
 }
 
+void detail::unload_packed() noexcept {
+  std::map<std::pair<c10::DeviceIndex, std::string>, loaded_module> loaded;
+  {
+    const std::lock_guard lock(all().mutex);
+    loaded.swap(all().loaded);
+  }
+}
+
 packed_kernel find_packed(c10::Device device, const std::string& module, const std::string& name) {
   // Loading may take seconds and calls the driver, so the lock is not held. Two threads that load
   // a module at once load it twice, and the second one's is dropped.

@@ -7,6 +7,7 @@
 
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
+#include "backend_template/core/memory/exit.h"
 #include "backend_template/core/memory/runtime_memory.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/launch_blocking.h"
@@ -67,10 +68,19 @@ fault_word& make_word(c10::DeviceIndex device) {
   }
   fault_word* others = nullptr;
   if (words[device].compare_exchange_strong(others, made.get(), std::memory_order_acq_rel)) {
+    static const bool is_given_back = (give_back_at_exit(&give_back_words), true);
+    static_cast<void>(is_given_back);
     return *made.release();
   }
   destroy(*made, device);
   return *others;
+}
+
+void give_back_words() noexcept {
+  for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
+    const fault_word* const word = words[device].exchange(nullptr, std::memory_order_acq_rel);
+    if (word != nullptr) destroy(*word, device);
+  }
 }
 
 fault_word& word_of(c10::DeviceIndex device) {

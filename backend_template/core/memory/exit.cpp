@@ -6,7 +6,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/device.h"
@@ -42,6 +44,16 @@ bool finishes(c10::DeviceIndex device) {
   return true;
 }
 
+// Leaked, since threads may add to it until the process ends.
+struct others {
+  std::mutex mutex;
+  std::vector<void (*)() noexcept> all;
+};
+others& others_to_give_back() {
+  static auto& kept = *new others;
+  return kept;
+}
+
 void give_back() {
   // False in a forked child, which owns nothing.
   if (!is_started()) return;
@@ -54,9 +66,20 @@ void give_back() {
   if (!all_finish) return;
   try_to([] { device_allocator().emptyCache({0, 0}); });
   try_to([] { host_allocator().empty_cache(); });
+  std::vector<void (*)() noexcept> all;
+  {
+    const std::lock_guard lock(others_to_give_back().mutex);
+    all = others_to_give_back().all;
+  }
+  for (const auto each : all) each();
 }
 
 }  // namespace
+
+void give_back_at_exit(void (*give_back)() noexcept) {
+  const std::lock_guard lock(others_to_give_back().mutex);
+  others_to_give_back().all.push_back(give_back);
+}
 
 void give_back_caches_at_exit() {
   if (!layers::tells_leaks_at_exit()) return;

@@ -14,4 +14,8 @@ namespace outback::core {
 /// at exit. Only the first call has an effect. Throws c10::Error if std::atexit fails.
 void give_back_caches_at_exit();
 
+/// Has that function call `give_back` too, for what else is kept until the process ends. The
+/// function must not throw. Thread-safe; a few functions at most.
+void give_back_at_exit(void (*give_back)() noexcept);
+
 }  // namespace outback::core

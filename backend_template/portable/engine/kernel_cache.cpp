@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backend_template/core/devices/device.h"
+#include "backend_template/core/memory/exit.h"
 #include "backend_template/core/runtime/runtime.h"
 
 namespace outback::portable {
@@ -21,7 +22,10 @@ struct all_kernels {
   std::set<std::pair<c10::DeviceIndex, std::string>> refused;
 };
 all_kernels& all() {
-  static all_kernels& made = *new all_kernels;
+  static all_kernels& made = *[] {
+    core::give_back_at_exit(&kernels::detail::unload_packed);
+    return new all_kernels;
+  }();
   return made;
 }
 

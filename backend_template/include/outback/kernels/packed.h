@@ -41,6 +41,9 @@ struct packed_module {
 
 namespace detail {
 
+/// Unloads all packed modules: at the end of a process, for a layer that reports what is left.
+void unload_packed() noexcept;
+
 /// Makes modules known to `find_packed`. The array lives until the process ends.
 class packed_modules {
  public:
