@@ -171,8 +171,8 @@ MUTANTS = (
         name="a_tolerance_leaves_the_usual_one_beside_it",
         breaks="Without float64, matrix_rank with tol=0 counts by the usual relative tolerance.",
         file="backend_template/ops/own/without_float64.cpp",
-        old="    if (name == \"tol\") call.rtol = 0.;",
-        new="    if (name == \"none\") call.rtol = 0.;",
+        old='    if (name == "tol") call.rtol = 0.;',
+        new='    if (name == "none") call.rtol = 0.;',
         found_by="tests/python/ops/test_without_float64.py::test_it_computes_as_the_cpu_does",
     ),
 )

@@ -26,50 +26,6 @@ NAMES = {
     torch.int64: "i64",
     torch.bool: "b8",
 }
-# Numbers of c10::ScalarType.
-CODES = {
-    torch.uint8: 0,
-    torch.int8: 1,
-    torch.int16: 2,
-    torch.int32: 3,
-    torch.int64: 4,
-    torch.float16: 5,
-    torch.float32: 6,
-    torch.float64: 7,
-    torch.bool: 11,
-    torch.bfloat16: 15,
-}
-
-
-class Shape(ctypes.Structure):
-    """portable/kernels/shape.h"""
-
-    _fields_ = (
-        ("dims", ctypes.c_int32),
-        ("types", ctypes.c_int32 * 4),
-        ("reserved", ctypes.c_int32),
-        ("size", ctypes.c_int64 * 8),
-        ("stride", (ctypes.c_int64 * 8) * 4),
-    )
-
-    @classmethod
-    def of(cls, sizes, *strides) -> "Shape":
-        """Outermost dimension first; strides of each operand in elements."""
-        shape = cls(dims=len(sizes))
-        for d, n in enumerate(reversed(sizes)):
-            shape.size[d] = n
-            for operand, own in enumerate(strides):
-                shape.stride[operand][d] = own[len(sizes) - 1 - d]
-        return shape
-
-    @classmethod
-    def of_bytes(cls, *tensors) -> "Shape":
-        """Of tensors of one shape, with their types and strides in bytes."""
-        strides = [[s * t.element_size() for s in t.stride()] for t in tensors]
-        shape = cls.of(tensors[0].shape, *strides)
-        for operand, tensor in enumerate(tensors):
-            shape.types[operand] = CODES[tensor.dtype]
-        return shape
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -77,34 +33,18 @@ def ceil_div(a: int, b: int) -> int:
 
 
 def names_of(dtype: torch.dtype) -> list[str]:
-    """Of the kernels of a module."""
+    """Of the kernels of kernels_by_hand.k."""
     floating = dtype.is_floating_point
-    names = [name for name, _ in elementwise_names(floating)]
-    if dtype in (torch.float32, torch.int64):  # types that are computed in
-        names += [f"{name}_{way}" for name in [*names] for way in ("rows", "any")]
-    reductions = ["sum", "prod", "amax", "amin", *["mean"] * floating]
-    names += reductions + [f"{name}_parts" for name in reductions] + ["sum_columns", "argmax"]
-    names += ["cumsum", "sort_rows"]
-    if floating:
-        names += ["var", "matmul", "im2col", "attention"]
-    return names
-
-
-def elementwise_names(floating: bool) -> list[tuple[str, str]]:
-    """Names and kinds, by the table."""
-    table = (TEMPLATE / "portable/kernels/elementwise_table.h").read_text()
-    all_types, of_floats = table.split("#ifdef IS_FLOATING")
-    rows = re.findall(r"^(BINARY|COMPARISON|UNARY|TEST)\((\w+),", all_types, re.M)
-    rows += re.findall(r"^(BINARY|COMPARISON|UNARY|TEST)\((\w+),", of_floats, re.M) * floating
-    return [(name, kind) for kind, name in rows]
+    return ["cumsum", "sort_rows", *["matmul", "matmul_vector", "im2col", "attention"] * floating]
 
 
 class Library:
-    """The kernels of one module, portable/modules/<type>.k, on the device."""
+    """The kernels of kernels_by_hand.k for one type, on the device."""
 
     def __init__(self, module: str, names: list[str], fibers: bool) -> None:
-        portable = TEMPLATE / "portable"
-        text = inlined(portable / f"modules/{module}.k", [TEMPLATE / "include", portable])
+        file = Path(__file__).with_name("kernels_by_hand.k")
+        text = f"#define T {module}\n"
+        text += inlined(file, [TEMPLATE / "include", TEMPLATE / "portable"])
         if fibers:
             text = f"#define OUTBACK_DIALECT_FIBERS\n{text}"
         # Fibers are slow: small groups, and small sizes.
