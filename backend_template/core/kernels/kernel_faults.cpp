@@ -50,6 +50,13 @@ void destroy(const fault_word& word, c10::DeviceIndex device) noexcept {
   if (word.address != nullptr) free_device_memory(device, word.address);
 }
 
+void give_back_words() noexcept {
+  for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
+    const fault_word* const word = words[device].exchange(nullptr, std::memory_order_acq_rel);
+    if (word != nullptr) destroy(*word, device);
+  }
+}
+
 // Without a lock, which must not be held around a slot. Of two threads that make a word, one gives
 // its own back.
 fault_word& make_word(c10::DeviceIndex device) {
@@ -74,13 +81,6 @@ fault_word& make_word(c10::DeviceIndex device) {
   }
   destroy(*made, device);
   return *others;
-}
-
-void give_back_words() noexcept {
-  for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
-    const fault_word* const word = words[device].exchange(nullptr, std::memory_order_acq_rel);
-    if (word != nullptr) destroy(*word, device);
-  }
 }
 
 fault_word& word_of(c10::DeviceIndex device) {

@@ -137,14 +137,18 @@ at::Tensor hardswish_backward(const at::Tensor& grad, const at::Tensor& self) {
   return binary(hardswish_backward_body, grad, self);
 }
 
+// Bounds of integers are integers, so that they change no dtype. PyTorch refuses bool and uint8.
+at::Scalar bound_for(const at::Tensor& self, const at::Scalar& bound) {
+  if (self.scalar_type() == c10::kBool || self.scalar_type() == c10::kByte) throw no_kernel();
+  return c10::isFloatingType(self.scalar_type()) ? bound : at::Scalar(bound.toLong());
+}
+
 at::Tensor hardtanh(const at::Tensor& self, const at::Scalar& least, const at::Scalar& most) {
-  if (!c10::isFloatingType(self.scalar_type())) throw no_kernel();
-  return at::clamp(self, least, most);
+  return at::clamp(self, bound_for(self, least), bound_for(self, most));
 }
 
 at::Tensor& hardtanh_(at::Tensor& self, const at::Scalar& least, const at::Scalar& most) {
-  if (!c10::isFloatingType(self.scalar_type())) throw no_kernel();
-  return self.clamp_(least, most);
+  return self.clamp_(bound_for(self, least), bound_for(self, most));
 }
 
 at::Tensor hardtanh_backward(const at::Tensor& grad, const at::Tensor& self,
