@@ -12,9 +12,7 @@ __all__ = [
 ]
 
 class GradScaler(torch.amp.grad_scaler.GradScaler):
-    """torch.amp.GradScaler for this device. It also works where the device has no float64, in which
-    PyTorch's own computes.
-    """
+    """torch.amp.GradScaler for this device."""
     def __init__(
         self,
         init_scale: float = ...,
