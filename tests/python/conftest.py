@@ -19,7 +19,10 @@ FAULT_HANDLER = {"PYTHONFAULTHANDLER": "1"}
 TIMEOUT = 300  # seconds, of a program
 
 # Which runs a test belongs to: tools/dev/python_runs.py, and pyproject.toml for their meaning.
-ASKS = {"any_runtime", "turns_on_memory", "turns_on_groups", "turns_on_driver"}
+ASKS = {
+    *("any_runtime", "turns_on_memory", "turns_on_groups", "turns_on_driver"),
+    "turns_on_kernels",
+}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

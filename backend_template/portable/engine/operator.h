@@ -1,8 +1,11 @@
 // Registers portable kernels: each is asked first whether it takes the arguments.
 #pragma once
 
+#include <cstddef>
+#include <type_traits>
 #include <utility>
 
+#include "backend_template/ops/in_place/unboxed_kernel.h"
 #include "backend_template/ops/registrar.h"
 #include "backend_template/portable/engine/kernel_cache.h"
 #include "backend_template/portable/engine/next.h"
@@ -20,7 +23,7 @@ struct guarded;
 template <class Operator, typename Operator::schema* run, class Result, class... Arguments>
 struct guarded<Operator, run, Result(Arguments...)> {
   static Result call(Arguments... arguments) {
-    if (takes(arguments...)) {
+    if (is_taken(std::index_sequence_for<Arguments...>(), arguments...)) {
       try {
         return run(arguments...);
       } catch (const no_kernel&) {
@@ -28,6 +31,16 @@ struct guarded<Operator, run, Result(Arguments...)> {
       }
     }
     return next<Operator>::call(std::forward<Arguments>(arguments)...);
+  }
+
+ private:
+  template <size_t... i>
+  static bool is_taken(std::index_sequence<i...> /*places*/,
+                       const std::remove_cvref_t<Arguments>&... arguments) {
+    taken seen;
+    (look_at<Arguments>(seen, i, arguments), ...);
+    return seen.all && seen.device >= 0 &&
+           !refuses_cpu_scalars(ops::operator_of<Operator>, seen);
   }
 };
 

@@ -15,7 +15,7 @@ SOURCE = Path(__file__).resolve().parents[3]
 sys.path.append(str(SOURCE / "cmake"))
 from inline_includes import inlined  # noqa: E402
 
-pytestmark = [pytest.mark.turns_on_memory]
+pytestmark = pytest.mark.turns_on_kernels
 
 TEMPLATE = SOURCE / "backend_template"
 LSIZE = 64

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytestmark = pytest.mark.turns_on_memory
+pytestmark = pytest.mark.turns_on_kernels
 
 ADDS = """
 import torch, torch_acme

@@ -6,7 +6,7 @@ from dialect.conftest import BACKEND
 
 from portable.samples import check, operators
 
-pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_driver]
+pytestmark = pytest.mark.turns_on_kernels
 
 EVERYDAY = (
     "add sub mul div exp log sqrt tanh sigmoid neg abs maximum eq lt where masked_fill clamp pow "

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_driver]
+pytestmark = pytest.mark.turns_on_kernels
 
 TOLERANCES = {
     torch.float32: {"rtol": 1e-4, "atol": 1e-4},

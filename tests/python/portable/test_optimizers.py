@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_driver]
+pytestmark = pytest.mark.turns_on_kernels
 
 OPTIMIZERS = {
     "Adam": (torch.optim.Adam, {"lr": 0.1}),

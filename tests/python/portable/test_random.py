@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
-pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_driver]
+pytestmark = pytest.mark.turns_on_kernels
 
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)

@@ -6,7 +6,7 @@ from dialect.conftest import BACKEND
 
 from portable.samples import check, operators
 
-pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_driver]
+pytestmark = pytest.mark.turns_on_kernels
 
 NAMES = (
     "sum mean prod amax amin argmax argmin all any std var std_mean var_mean nansum aminmax "

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-pytestmark = [pytest.mark.turns_on_memory, pytest.mark.turns_on_driver]
+pytestmark = pytest.mark.turns_on_kernels
 
 TOLERANCES = {torch.float32: 1e-5, torch.float64: 1e-10, torch.float16: 3e-3, torch.bfloat16: 2e-2}
 floats = pytest.mark.parametrize("dtype", list(TOLERANCES), ids=str)

@@ -74,9 +74,23 @@ def _named(folder: Path) -> dict[str, str]:
     return {**build.python_path(folder), "OUTBACK_BUILD_DIR": os.fspath(folder)}
 
 
+def _on_memory_apart(folder: Path) -> dict[str, str]:
+    return {**build.python_path(folder, "python_protected"), "OUTBACK_HOST_PROTECTED": "1"}
+
+
 PYTHON_SUITES = tuple(_of(run) for run in RUNS)
 
+PORTABLE = Suite(
+    name="portable",
+    title="portable kernels, on the host with memory apart",
+    tests=f"{TESTS}/portable",
+    variables=_on_memory_apart,
+    targets=("torch_acme_protected",),
+    marks="turns_on_kernels and not slow",
+)
+
 OTHER_SUITES = (
+    PORTABLE,
     Suite(
         name="kernels",
         title="native kernels, in a backend",
@@ -135,7 +149,8 @@ BESIDE = Suite(
     targets=("scaffold",),
 )
 
-SUITES = (*PYTHON_SUITES, *OTHER_SUITES, ON_CUDA, BESIDE)
+# PORTABLE first, since its tests are where `tests/python` is too.
+SUITES = (PORTABLE, *PYTHON_SUITES, *OTHER_SUITES[1:], ON_CUDA, BESIDE)
 
 
 def on(run: str) -> Suite:
