@@ -7,9 +7,9 @@
 
 #include "backend_template/core/devices/lazy_start.h"
 #include "backend_template/core/graphs/recording.h"
-#include "backend_template/core/kernels/kernel_faults.h"
 #include "backend_template/core/memory/allocator/routing.h"
 #include "backend_template/core/runtime/runtime.h"
+#include "backend_template/core/streams/kernel_faults.h"
 #include "backend_template/core/streams/observed.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/twin/twin.h"

@@ -16,6 +16,7 @@
 #include "backend_template/core/memory/allocator/caches.h"
 #include "backend_template/core/memory/device_allocator.h"
 #include "backend_template/core/memory/host_allocator.h"
+#include "backend_template/core/streams/kernel_faults.h"
 #include "backend_template/core/streams/stream.h"
 #include "outback/layers.hpp"
 
@@ -66,6 +67,7 @@ void give_back() {
   if (!all_finish) return;
   try_to([] { device_allocator().emptyCache({0, 0}); });
   try_to([] { host_allocator().empty_cache(); });
+  give_back_fault_words();
   std::vector<void (*)() noexcept> all;
   {
     const std::lock_guard lock(others_to_give_back().mutex);

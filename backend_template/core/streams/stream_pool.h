@@ -36,7 +36,7 @@ struct stream_state {
   // the stream is given out, so it needs no atomic.
   bool is_external = false;
   // True if a kernel on the stream may have written a fault that no wait for the stream has looked
-  // for (kernels/kernel_faults.h).
+  // for (kernel_faults.h).
   std::atomic<bool> may_have_faults{false};
 
   // Returns false while the stream is in a capture: then it has recorded work, for which no wait is

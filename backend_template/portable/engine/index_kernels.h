@@ -1,6 +1,6 @@
 // Launches the kernels of portable/kernels/move.k, add_at.k and linear_index.k on the current
 // stream of the output's device. None of these functions waits. A kernel that finds a place out of
-// range neither reads nor writes there, and a later wait throws (core/kernels/kernel_faults.h).
+// range neither reads nor writes there, and a later wait throws (core/streams/kernel_faults.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "backend_template/core/kernels/kernel_faults.h"
+#include "backend_template/core/streams/kernel_faults.h"
 #include "backend_template/portable/engine/number_type.h"
 #include "backend_template/portable/engine/numbers.h"
 #include "backend_template/portable/engine/walk.h"

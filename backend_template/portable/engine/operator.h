@@ -39,8 +39,7 @@ struct guarded<Operator, run, Result(Arguments...)> {
                        const std::remove_cvref_t<Arguments>&... arguments) {
     taken seen;
     (look_at<Arguments>(seen, i, arguments), ...);
-    return seen.all && seen.device >= 0 &&
-           !refuses_cpu_scalars(ops::operator_of<Operator>, seen);
+    return seen.all && seen.device >= 0 && !refuses_cpu_scalars(ops::operator_of<Operator>, seen);
   }
 };
 

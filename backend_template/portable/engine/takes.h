@@ -22,9 +22,9 @@ struct taken {
   uint64_t cpu_scalars = 0;      // bit i: argument i is a CPU tensor without dimensions
   bool reads_device = false;     // a tensor of the device is read, and not only written
 
-  /// Looks at argument `index`, a tensor. Can be taken: an undefined one; a dense one without conj and neg bits and
-  /// names, of at most 8 dimensions and a dtype that kernels store, on the device that portable
-  /// kernels serve; and such a CPU tensor without dimensions.
+  /// Looks at argument `index`, a tensor. Can be taken: an undefined one; a dense one without conj
+  /// and neg bits and names, of at most 8 dimensions and a dtype that kernels store, on the device
+  /// that portable kernels serve; and such a CPU tensor without dimensions.
   void look(const at::Tensor& tensor, size_t index = 64, bool is_read = true);
 };
 
@@ -59,8 +59,8 @@ bool takes(const Arguments&... arguments) {
 }
 
 /// Returns true if operator `op` refuses the CPU tensors without dimensions among its arguments,
-/// as torch.cuda's does (ops/in_place/cpu_scalars.txt), or several of them where it reads nothing of
-/// the device.
+/// as torch.cuda's does (ops/in_place/cpu_scalars.txt), or several of them where it reads nothing
+/// of the device.
 bool refuses_cpu_scalars(ops::named_operator& op, const taken& seen);
 
 }  // namespace outback::portable

@@ -6,12 +6,12 @@ typedef struct {
   // For `ordered`: the elements with the same number below `inner` form a line, along which the
   // index may have a place several times. The index has `line_stride` bytes from one to the next.
   i64 inner, lines, line_stride;
-  i64 skip;      // a place for which nothing is done, or -1
-  u64 value;     // with has_value: the bits of the number that all elements get
-  i32 is_i64;    // otherwise the index has i32
-  i32 wraps;     // -1 is the last place
-  i32 ordered;   // the same result each time, though places come several times
-  i32 fault;     // the number that says that a place is out of range
+  i64 skip;     // a place for which nothing is done, or -1
+  u64 value;    // with has_value: the bits of the number that all elements get
+  i32 is_i64;   // otherwise the index has i32
+  i32 wraps;    // -1 is the last place
+  i32 ordered;  // the same result each time, though places come several times
+  i32 fault;    // the number that says that a place is out of range
   i32 has_value, reserved;
 } indexed;
 

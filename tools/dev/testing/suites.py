@@ -90,7 +90,6 @@ PORTABLE = Suite(
 )
 
 OTHER_SUITES = (
-    PORTABLE,
     Suite(
         name="kernels",
         title="native kernels, in a backend",
@@ -131,6 +130,7 @@ OTHER_SUITES = (
         targets=("scaffold", "test_backends"),
         marks="not slow",
     ),
+    PORTABLE,
 )
 
 # What takes more than a short run has: each has a part of its own.
@@ -150,7 +150,7 @@ BESIDE = Suite(
 )
 
 # PORTABLE first, since its tests are where `tests/python` is too.
-SUITES = (PORTABLE, *PYTHON_SUITES, *OTHER_SUITES[1:], ON_CUDA, BESIDE)
+SUITES = (PORTABLE, *PYTHON_SUITES, *OTHER_SUITES[:-1], ON_CUDA, BESIDE)
 
 
 def on(run: str) -> Suite:

@@ -1,4 +1,4 @@
-#include "backend_template/core/kernels/kernel_faults.h"
+#include "backend_template/core/streams/kernel_faults.h"
 
 #include <c10/util/Exception.h>
 #include <c10/util/StringUtil.h>
@@ -7,8 +7,6 @@
 
 #include "backend_template/core/captures/capture.h"
 #include "backend_template/core/devices/lazy_start.h"
-#include "backend_template/core/memory/exit.h"
-#include "backend_template/core/memory/runtime_memory.h"
 #include "backend_template/core/runtime/interpreter_lock.h"
 #include "backend_template/core/runtime/launch_blocking.h"
 #include "backend_template/core/runtime/runtime.h"
@@ -47,14 +45,7 @@ void clear(const fault_word& word, c10::DeviceIndex device) {
 
 void destroy(const fault_word& word, c10::DeviceIndex device) noexcept {
   if (word.stream != nullptr) runtime().streams->destroy(runtime().self, device, word.stream);
-  if (word.address != nullptr) free_device_memory(device, word.address);
-}
-
-void give_back_words() noexcept {
-  for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
-    const fault_word* const word = words[device].exchange(nullptr, std::memory_order_acq_rel);
-    if (word != nullptr) destroy(*word, device);
-  }
+  if (word.address != nullptr) runtime().mem_free(runtime().self, device, word.address);
 }
 
 // Without a lock, which must not be held around a slot. Of two threads that make a word, one gives
@@ -62,8 +53,9 @@ void give_back_words() noexcept {
 fault_word& make_word(c10::DeviceIndex device) {
   auto made = std::make_unique<fault_word>();
   try {
-    check(allocate_device_memory(device, sizeof(int32_t), &made->address), "mem_alloc", device,
-          sizeof(int32_t));
+    check(runtime().mem_alloc(runtime().self, device, sizeof(int32_t), &made->address), "mem_alloc",
+          device, sizeof(int32_t));
+    check_made(made->address, "memory", "mem_alloc", device);
     if (const outback_streams* const streams = runtime().streams) {
       check(streams->create(runtime().self, device, 0, &made->stream), "streams.create", device);
       check_made(made->stream, "stream", "streams.create", device);
@@ -75,8 +67,6 @@ fault_word& make_word(c10::DeviceIndex device) {
   }
   fault_word* others = nullptr;
   if (words[device].compare_exchange_strong(others, made.get(), std::memory_order_acq_rel)) {
-    static const bool is_given_back = (give_back_at_exit(&give_back_words), true);
-    static_cast<void>(is_given_back);
     return *made.release();
   }
   destroy(*made, device);
@@ -112,6 +102,13 @@ int32_t kernel_fault::make_number() {
   texts[place].store(what_, std::memory_order_release);
   number_.store(place + 1, std::memory_order_relaxed);
   return place + 1;
+}
+
+void give_back_fault_words() noexcept {
+  for (c10::DeviceIndex device = 0; device < device_count(); ++device) {
+    const fault_word* const word = words[device].exchange(nullptr, std::memory_order_acq_rel);
+    if (word != nullptr) destroy(*word, device);
+  }
 }
 
 fault_watch::fault_watch(const c10::Stream& stream)

@@ -72,6 +72,10 @@ class fault_watch {
   void* word_;
 };
 
+/// Gives the words of all devices back, at the end of the process. No kernel that may write a fault
+/// runs any more.
+void give_back_fault_words() noexcept;
+
 namespace detail {
 struct device_faults {
   std::atomic<bool> armed{false};        // a watch was made since the last wait for the device
