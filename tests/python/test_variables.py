@@ -39,6 +39,7 @@ OF_THE_TORCH_HALF = [
     ("OUTBACK_FLOAT64", "no", "=no: expected 0 or 1"),
     ("OUTBACK_LAUNCH_BLOCKING", "on", "=on: expected 0 or 1"),
     ("OUTBACK_TWIN", "no", "=no: expected auto or never"),
+    ("OUTBACK_PORTABLE", "yes", "=yes: expected apart, always or never"),
     ("OUTBACK_SANITIZER", "on", "=on: expected 0 or 1"),
     ("OUTBACK_OPERATORS_STACK", "yes", "=yes: expected 0 or 1"),
 ]

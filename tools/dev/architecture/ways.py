@@ -33,7 +33,7 @@ class Way:
     shows_layers: bool = False  # else they are left out: a program without their variables has none
 
 
-_APART = {"OUTBACK_HOST_PROTECTED": "1"}
+_APART = {"OUTBACK_HOST_PROTECTED": "1", "OUTBACK_PORTABLE": "never"}
 _TWO = "a = torch.ones(64, device='acme'); b = a.clone(); torch.acme.synchronize()"
 
 WAYS = (

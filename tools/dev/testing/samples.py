@@ -10,7 +10,7 @@ from ..paths import ROOT
 # The ways to serve operators that a whole run is kept of.
 WAYS: Mapping[str, Mapping[str, str]] = {
     "redispatch": {},
-    "fallback": {"OUTBACK_HOST_PROTECTED": "1"},
+    "fallback": {"OUTBACK_HOST_PROTECTED": "1", "OUTBACK_PORTABLE": "never"},
 }
 
 
