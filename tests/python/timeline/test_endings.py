@@ -195,4 +195,5 @@ assert pieces(profiled) == ["Memcpy DtoH", "Memcpy HtoD"], pieces(profiled)
 """,
         PYTHONPATH=protected_path,
         OUTBACK_HOST_PROTECTED="1",
+        OUTBACK_PORTABLE="never",
     )
