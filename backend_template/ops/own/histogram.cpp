@@ -16,17 +16,17 @@
 namespace outback::ops {
 namespace {
 
-using op = at::_ops::histc;
+using histc_op = at::_ops::histc;
 
 at::Tensor histc(const at::Tensor& self, int64_t bins, const at::Scalar& min,
                  const at::Scalar& max) {
   const c10::ScalarType dtype = self.scalar_type();
   if (!c10::isIntegralType(dtype, /*includeBool=*/false)) {
-    return unboxed_kernel<op>::run(self, bins, min, max);
+    return unboxed_kernel<histc_op>::run(self, bins, min, max);
   }
   kernel_call call;
   const at::Tensor lent = call.lend(self);
-  constexpr operator_text name{op::name, op::overload_name};
+  constexpr operator_text name{histc_op::name, histc_op::overload_name};
   call.begin(name);
   at::Tensor counts =
       call.run(name, [&] { return at::histc(lent.to(c10::kDouble), bins, min, max).to(dtype); });
@@ -37,7 +37,7 @@ at::Tensor histc(const at::Tensor& self, int64_t bins, const at::Scalar& min,
 }  // namespace
 
 void register_histogram(registrar& to) {
-  add_twin_first<op, &histc>(to);
+  add_twin_first<histc_op, &histc>(to);
 }
 
 }  // namespace outback::ops
