@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .. import build, console
 from ..python_runs import RUNS, TESTS, Run
+from ..stand_ins import STAND_INS
 from .limits import WORKERS
 
 Variables = Callable[[Path], Mapping[str, str]]
@@ -88,6 +89,17 @@ PORTABLE = Suite(
     targets=("torch_acme_protected",),
     marks="turns_on_kernels and not slow",
 )
+# Each kernel is compiled by the driver first, so only what uses many of them at once.
+_OPENCL = next(driver for driver in STAND_INS if driver.name == "OpenCL")
+PORTABLE_ON_OPENCL = Suite(
+    name="portable-opencl",
+    title="training steps by portable kernels, on OpenCL",
+    tests=f"{TESTS}/portable/test_training.py",
+    variables=_OPENCL.variables,
+    targets=("driver_backends",),
+    few=True,
+    require=_OPENCL.require,
+)
 
 OTHER_SUITES = (
     Suite(
@@ -131,6 +143,7 @@ OTHER_SUITES = (
         marks="not slow",
     ),
     PORTABLE,
+    PORTABLE_ON_OPENCL,
 )
 
 # What takes more than a short run has: each has a part of its own.
@@ -150,7 +163,7 @@ BESIDE = Suite(
 )
 
 # PORTABLE first, since its tests are where `tests/python` is too.
-SUITES = (PORTABLE, *PYTHON_SUITES, *OTHER_SUITES[:-1], ON_CUDA, BESIDE)
+SUITES = (PORTABLE, *PYTHON_SUITES, *OTHER_SUITES[:-2], PORTABLE_ON_OPENCL, ON_CUDA, BESIDE)
 
 
 def on(run: str) -> Suite:
