@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "backend_template/core/kernels/portable_choice.h"
 #include "backend_template/ops/in_place/boxed_kernel.h"
 #include "backend_template/ops/next_provider.h"
 #include "backend_template/ops/registrar.h"
@@ -21,7 +22,8 @@ constexpr const char* portable = registrar::registered_as_portable;
 void (*add_portable_operators)(registrar&) = nullptr;
 
 void register_portable_operators(registrar& to) {
-  if (add_portable_operators != nullptr) add_portable_operators(to);
+  if (add_portable_operators == nullptr || !core::allows_portable_kernels()) return;
+  add_portable_operators(to);
 }
 
 struct provider_row {

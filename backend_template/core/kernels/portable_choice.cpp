@@ -20,6 +20,10 @@ void read_portable_variable() {
   chosen = static_cast<portable_choice>(read.value_or(0));
 }
 
+bool allows_portable_kernels() noexcept {
+  return chosen != portable_choice::never;
+}
+
 bool runs_portable_kernels(c10::DeviceIndex device) {
   if (chosen == portable_choice::never || runtime().kernels == nullptr) return false;
   if (twin_of(device)) return false;

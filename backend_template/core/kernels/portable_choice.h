@@ -17,6 +17,9 @@ enum class portable_choice : uint8_t {
 /// malformed. Registration calls it before it changes anything.
 void read_portable_variable();
 
+/// Returns false if the variable forbids portable kernels everywhere, so that none is registered.
+bool allows_portable_kernels() noexcept;
+
 /// Returns true if portable kernels may run on the device, a valid index: its runtime has the group
 /// `kernels`, it has no twin, and the variable allows them there. Says nothing of whether the
 /// backend packs any. Starts the backend; throws what the start and `device_info` throw.
