@@ -25,7 +25,4 @@ inline bool serves(c10::DeviceIndex device) {
   return detail::ask(device);
 }
 
-/// Returns true if the device computes with float64. Throws what core::device_info throws.
-bool has_float64(c10::DeviceIndex device);
-
 }  // namespace outback::portable
