@@ -21,8 +21,8 @@ bool is_float(const at::Tensor& tensor) {
 }
 
 at::Tensor& fill_(at::Tensor& self, const at::Scalar& value) {
-  return is_float(self) ? self.zero_().add_(value)
-                        : outback::kernels::decline<at::_ops::fill__Scalar>(self, value);
+  if (!is_float(self)) return outback::kernels::decline<at::_ops::fill__Scalar>(self, value);
+  return self.zero_().add_(value);
 }
 
 // The results are written by copies from the CPU, which work on every device.
