@@ -17,6 +17,9 @@ include_guard(GLOBAL)
 #                        is called <source>_<type>
 #   FOLDERS <folder>...  where the sources' own includes are, besides beside them
 #
+# Where OUTBACK_KERNELS_AS_FIBERS is set, modules in the format host run each item as a fiber, which finds BARRIERs that are
+# missing and takes many times as long: for tests.
+#
 # Example: outback_add_kernels(torch_acme SOURCES src/swiglu.k FORMATS spirv opencl_c)
 function(outback_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;FORMATS;FOR_TYPES;FOLDERS")
@@ -84,6 +87,9 @@ function(outback_add_kernels target)
           endif()
           if(has_f64)
             list(APPEND defined --define HAS_F64=)
+          endif()
+          if(OUTBACK_KERNELS_AS_FIBERS)
+            list(APPEND defined --define OUTBACK_DIALECT_FIBERS=)
           endif()
           set(made "${output}/${name}.${variant}.${format}")
           add_custom_command(
@@ -171,6 +177,8 @@ function(_outback_variants format out)
     set(${out} "0.0" PARENT_SCOPE)
   elseif(format STREQUAL spirv)
     set(${out} "256.0;256.1;64.0;64.1" PARENT_SCOPE)
+  elseif(OUTBACK_KERNELS_AS_FIBERS)
+    set(${out} "64.1" PARENT_SCOPE)
   else()
     set(${out} "256.1" PARENT_SCOPE)
   endif()

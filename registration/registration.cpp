@@ -80,6 +80,7 @@ void check_options(const backend_options& options) {
   ops::read_report_variables();
   // Only for what they throw: the registration calls them again for their results.
   ops::operator_names_of(options.excluded_operators);
+  ops::portable_excluded();
   ops::initial_fallback_mode(options.fallback);
 }
 

@@ -23,7 +23,10 @@ void (*add_portable_operators)(registrar&) = nullptr;
 
 void register_portable_operators(registrar& to) {
   if (add_portable_operators == nullptr || !core::allows_portable_kernels()) return;
+  const operator_names excluded = portable_excluded();
+  to.leave_out(&excluded);
   add_portable_operators(to);
+  to.leave_out(nullptr);
 }
 
 struct provider_row {

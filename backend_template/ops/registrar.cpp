@@ -71,6 +71,7 @@ void registrar::keep(const c10::OperatorHandle& op, c10::DispatchKey key,
   // An autocast kernel computes nothing itself, so an excluded operator may have one.
   const bool is_kernel = key != c10::DispatchKey::AutocastPrivateUse1;
   if (is_kernel && !excluded_.empty() && excluded_.count(op.operator_name()) != 0) return;
+  if (left_out_ != nullptr && left_out_->count(op.operator_name()) != 0) return;
   // Also where an earlier provider stays, which may decline a call.
   if (key == c10::DispatchKey::PrivateUse1) keep_kernel(op, kernel, provider_of_text(text_));
   if (op.hasKernelForDispatchKey(key)) return;

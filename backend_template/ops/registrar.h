@@ -36,6 +36,9 @@ class registrar {
   /// Sets the dispatcher's debug text for the kernels that are added later: one of the three above.
   void set_text(const char* text) { text_ = text; }
 
+  /// Leaves these operators out of what is added later. `names` must live as long; null: no more.
+  void leave_out(const operator_names* names) { left_out_ = names; }
+
   /// Registers `function` as the kernel of aten::`name`.`overload` for `key`. Does nothing if this
   /// torch has no such operator, so that one source serves several releases. Throws c10::Error,
   /// from the dispatcher, if the operator has a kernel with another C++ signature.
@@ -91,6 +94,7 @@ class registrar {
             std::optional<c10::impl::CppSignature> signature);
 
   const operator_names& excluded_;
+  const operator_names* left_out_ = nullptr;
   const char* text_ = registered_by;
   std::vector<c10::RegistrationHandleRAII> handles_;  // each destructor unregisters a kernel
 };

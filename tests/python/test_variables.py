@@ -40,6 +40,11 @@ OF_THE_TORCH_HALF = [
     ("OUTBACK_LAUNCH_BLOCKING", "on", "=on: expected 0 or 1"),
     ("OUTBACK_TWIN", "no", "=no: expected auto or never"),
     ("OUTBACK_PORTABLE", "yes", "=yes: expected apart, always or never"),
+    (
+        "OUTBACK_PORTABLE_EXCLUDED",
+        "aten::mm,mm",
+        '=aten::mm,mm: expected names such as "aten::mm" or "aten::add.Tensor", got "mm"',
+    ),
     ("OUTBACK_SANITIZER", "on", "=on: expected 0 or 1"),
     ("OUTBACK_OPERATORS_STACK", "yes", "=yes: expected 0 or 1"),
 ]

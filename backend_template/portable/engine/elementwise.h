@@ -27,6 +27,9 @@ struct body {
   kernel_cache<6> kernels;
 };
 
+/// The operand itself, in the type of the output.
+inline constinit body copy_body("copy", 1);
+
 /// Launches the body for all elements on the current stream of the output's device. `elements` has
 /// one output, on the device, and the body's operands, each on the device or a CPU scalar, of
 /// dtypes that `takes` accepts, and at most 8 dimensions. The body is computed in the common dtype,

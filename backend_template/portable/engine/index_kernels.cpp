@@ -10,17 +10,15 @@
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/portable/engine/elementwise.h"
 #include "backend_template/portable/engine/kernel_family.h"
-#include "backend_template/portable/engine/size_family.h"
 
 namespace outback::portable {
 namespace {
 
-constinit size_family copy_kernels("move", "copy");
-constinit size_family take_kernels("move", "take");
-constinit size_family put_kernels("move", "put");
+constinit kernel_family copy_kernels("move", "copy");
+constinit kernel_family take_kernels("move", "take");
+constinit kernel_family put_kernels("move", "put");
 constinit kernel_family add_at_kernels("add_at", "add_at");
 constinit kernel_cache<1> linear_index_kernels;
-constinit body copy_body("copy", 1);
 
 template <class C>
 void launch_add(const walk& elements, const kernels::packed_kernel& kernel, c10::DeviceIndex device,
@@ -80,7 +78,7 @@ void launch_copy(walk elements, int64_t element_size, c10::DeviceIndex device, i
   if (elements.count() == 0) return;
   elements.simplify();
   const kernels::packed_kernel& kernel =
-      copy_kernels.of(device, elements.widen(element_size, start));
+      copy_kernels.of(device, type_of_size(elements.widen(element_size, start)));
   const c10::Stream stream = core::current_stream(device);
   elements.in_parts([&](const places& lie, const walk& part, int64_t count) {
     launch(stream, kernel, groups_for(count, kernel), lie, count, start, part.pointer(walk::out),
@@ -92,8 +90,8 @@ void launch_take(walk elements, int64_t element_size, c10::DeviceIndex device,
                  const indexed& index) {
   if (elements.count() == 0) return;
   elements.simplify();
-  launch_move(elements, take_kernels.of(device, elements.widen(element_size, index.stride)), device,
-              index);
+  const number_type type = type_of_size(elements.widen(element_size, index.stride));
+  launch_move(elements, take_kernels.of(device, type), device, index);
 }
 
 void launch_put(walk elements, int64_t element_size, c10::DeviceIndex device,
@@ -104,7 +102,7 @@ void launch_put(walk elements, int64_t element_size, c10::DeviceIndex device,
   // `inner` counts elements as they are.
   const bool can_widen = index.ordered == 0 && index.has_value == 0;
   const int64_t size = can_widen ? elements.widen(element_size, index.stride) : element_size;
-  launch_move(elements, put_kernels.of(device, size), device, index);
+  launch_move(elements, put_kernels.of(device, type_of_size(size)), device, index);
 }
 
 void launch_add_at(walk elements, number_type type, c10::DeviceIndex device, const indexed& given,

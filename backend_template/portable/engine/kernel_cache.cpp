@@ -29,6 +29,13 @@ all_kernels& all() {
   return made;
 }
 
+// True for a device without memory, which may have some later, and for a device that is lost.
+bool says_nothing_of_the_module(const c10::Error& error) {
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) return true;
+  const auto* failure = dynamic_cast<const c10::AcceleratorError*>(&error);
+  return failure != nullptr && failure->get_error_code() == OUTBACK_DEVICE_LOST;
+}
+
 }  // namespace
 
 const kernels::packed_kernel& find_kernel(c10::DeviceIndex device, const std::string& module,
@@ -45,6 +52,7 @@ const kernels::packed_kernel& find_kernel(c10::DeviceIndex device, const std::st
     const std::lock_guard lock(all().mutex);
     return all().found.try_emplace(key, found).first->second;
   } catch (const c10::Error& error) {
+    if (says_nothing_of_the_module(error)) throw;
     bool is_new = false;
     {
       const std::lock_guard lock(all().mutex);

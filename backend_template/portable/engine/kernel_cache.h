@@ -23,7 +23,8 @@ class no_kernel final : public std::exception {
 /// Returns the kernel `name` of the packed module `module`, which lives until the process ends.
 ///
 /// Throws no_kernel if the driver refuses the module. The first time a warning says so, with the
-/// driver's words. Loading a module may take seconds. Thread-safe.
+/// driver's words. Throws what the driver's failure is (core::fail) if the device is lost or has no
+/// memory for the module. Loading a module may take seconds. Thread-safe.
 const kernels::packed_kernel& find_kernel(c10::DeviceIndex device, const std::string& module,
                                           const std::string& name);
 

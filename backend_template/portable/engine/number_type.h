@@ -4,18 +4,27 @@
 #include <c10/core/ScalarType.h>
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 
 namespace outback::portable {
 
-/// A type of memory for which there are kernels; the names of kernels end with it.
-enum class number_type : uint8_t { f32, f16, bf16, f64, i64, b8 };
+/// A type of memory for which there are kernels; the names of kernels end with it. The last four
+/// are those of kernels that move elements and do not compute.
+enum class number_type : uint8_t { f32, f16, bf16, f64, i64, b8, u8, u16, u32, u64 };
 
-inline constexpr std::array type_names{"f32", "f16", "bf16", "f64", "i64", "b8"};
+inline constexpr std::array type_names{"f32", "f16", "bf16", "f64", "i64",
+                                       "b8",  "u8",  "u16",  "u32", "u64"};
 
 inline const char* name_of(number_type type) {
   return type_names[static_cast<size_t>(type)];
+}
+
+/// Returns the type of kernels that move elements of 1, 2, 4 or 8 bytes.
+constexpr number_type type_of_size(int64_t bytes) {
+  const int place = std::countr_zero(static_cast<uint64_t>(bytes));
+  return static_cast<number_type>(static_cast<int>(number_type::u8) + place);
 }
 
 /// Returns the type with kernels for contiguous memory of `dtype`, if there is one.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backend_template/core/streams/stream.h"
+#include "backend_template/portable/engine/dense.h"
 #include "backend_template/portable/engine/kernel_shape.h"
 #include "backend_template/portable/engine/launch.h"
 #include "backend_template/portable/engine/number_type.h"
@@ -132,14 +133,34 @@ struct plan {
 
 // Memory for parts, which may go back to the allocator once the launches are enqueued.
 at::Tensor parts_memory(const plan& how, int64_t values) {
-  if (values == 0) return {};
   return at::empty(
       {values},
       at::device(c10::Device(core::device_type, how.device)).dtype(dtype_of(how.kind.computed)));
 }
 
-device_pointer pointer_to(const at::Tensor& tensor) {
-  return {tensor.defined() ? tensor.const_data_ptr() : nullptr};
+// The launches of a reduction by groups or by items: one, or two if results are made in parts.
+struct steps {
+  const kernels::packed_kernel& first;
+  const kernels::packed_kernel* second;  // null: one launch
+  int64_t parts;
+  int64_t groups;  // of the first launch
+  at::Tensor partial;
+};
+
+// `values_of_part` is how many numbers the first launch leaves for each part of a result.
+steps steps_of(const plan& how, kernel_cache<18>& kernels, const char* name,
+               int64_t values_of_part) {
+  const auto get = [&](role as) -> const kernels::packed_kernel& {
+    return kernels.get(how.device, slot_of(how.kind, as), [&]() -> const kernels::packed_kernel& {
+      return find(how.device, name, how.kind, as);
+    });
+  };
+  const kernels::packed_kernel& first = get(how.as());
+  const int64_t parts = parts_of(how.lie, how.by_items, first.items);
+  const int64_t made = how.lie.results * parts;
+  const int64_t groups = how.by_items ? groups_for(made, first) : made;
+  if (parts == 1) return {first, nullptr, parts, groups, {}};
+  return {first, &get(role::of_parts), parts, groups, parts_memory(how, made * values_of_part)};
 }
 
 }  // namespace
@@ -148,26 +169,16 @@ void run_reduction(const at::TensorIteratorBase& elements, reduction& which, c10
                    double s) {
   if (which.of_floats && !c10::isFloatingType(dtype)) throw no_kernel();
   const plan how(elements, dtype);
-  const auto get = [&](role as) -> const kernels::packed_kernel& {
-    return which.kernels.get(how.device, slot_of(how.kind, as),
-                             [&]() -> const kernels::packed_kernel& {
-                               return find(how.device, which.name, how.kind, as);
-                             });
-  };
-  const kernels::packed_kernel& first = get(how.as());
   const layout& lie = how.lie;
-  const int64_t parts = parts_of(lie, how.by_items, first.items);
-  const kernels::packed_kernel* const second = parts > 1 ? &get(role::of_parts) : nullptr;
-  const at::Tensor partial = parts_memory(how, second == nullptr ? 0 : lie.results * parts);
+  const steps run = steps_of(how, which.kernels, which.name, 1);
   const c10::Stream stream = core::current_stream(how.device);
   const device_pointer out{elements.data_ptr(0)}, in{elements.data_ptr(1)};
-  const int64_t made = lie.results * parts;
+  const device_pointer partial = pointer_to(run.partial);
   with_number(how.kind.computed, s, [&](auto number) {
-    launch(stream, first, how.by_items ? groups_for(made, first) : made, lie.kept, lie.gone,
-           lie.results, lie.values, parts, number, pointer_to(partial), out, in);
-    if (second == nullptr) return;
-    launch(stream, *second, lie.results, lie.kept, lie.values, parts, number, out,
-           pointer_to(partial));
+    launch(stream, run.first, run.groups, lie.kept, lie.gone, lie.results, lie.values, run.parts,
+           number, partial, out, in);
+    if (run.second == nullptr) return;
+    launch(stream, *run.second, lie.results, lie.kept, lie.values, run.parts, number, out, partial);
   });
 }
 
@@ -176,27 +187,18 @@ void run_variance(const at::TensorIteratorBase& elements, double correction, boo
   static constinit kernel_cache<18> kernels;
   const plan how(elements, elements.dtype(1));
   if (how.kind.computed == number_type::i64) throw no_kernel();
-  const auto get = [&](role as) -> const kernels::packed_kernel& {
-    return kernels.get(how.device, slot_of(how.kind, as), [&]() -> const kernels::packed_kernel& {
-      return find(how.device, "variance", how.kind, as);
-    });
-  };
-  const kernels::packed_kernel& first = get(how.as());
   const layout& lie = how.lie;
-  const int64_t parts = parts_of(lie, how.by_items, first.items);
-  const kernels::packed_kernel* const second = parts > 1 ? &get(role::of_parts) : nullptr;
-  const at::Tensor partial = parts_memory(how, second == nullptr ? 0 : lie.results * parts * 3);
+  const steps run = steps_of(how, kernels, "variance", 3);
   const c10::Stream stream = core::current_stream(how.device);
   const device_pointer out{elements.data_ptr(0)}, in{elements.data_ptr(1)};
-  const int64_t made = lie.results * parts;
+  const device_pointer partial = pointer_to(run.partial), to_mean = pointer_to(mean);
   const int32_t root = take_root ? 1 : 0;
   with_number(how.kind.computed, correction, [&](auto number) {
-    launch(stream, first, how.by_items ? groups_for(made, first) : made, lie.kept, lie.gone,
-           lie.results, lie.values, parts, number, root, pointer_to(partial), out, pointer_to(mean),
-           in);
-    if (second == nullptr) return;
-    launch(stream, *second, lie.results, lie.kept, lie.values, parts, number, root, out,
-           pointer_to(mean), pointer_to(partial));
+    launch(stream, run.first, run.groups, lie.kept, lie.gone, lie.results, lie.values, run.parts,
+           number, root, partial, out, to_mean, in);
+    if (run.second == nullptr) return;
+    launch(stream, *run.second, lie.results, lie.kept, lie.values, run.parts, number, root, out,
+           to_mean, partial);
   });
 }
 

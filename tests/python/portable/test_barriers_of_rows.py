@@ -32,7 +32,11 @@ class NormSizes(ctypes.Structure):
 
 
 class NllSizes(ctypes.Structure):
-    _fields_ = tuple((name, ctypes.c_int64) for name in ["rows", "classes", "inner", "ignored"])
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ["rows", "classes", "inner", "ignored"]),
+        ("fault", i32),
+        ("reserved", i32),
+    )
 
 
 @pytest.fixture
@@ -115,9 +119,11 @@ def test_nll_loss(kernels):
     launch = kernels("nll_loss", "nll_loss_parts", "nll_loss_total")
     x, target = torch.randn(300, CLASSES), torch.randint(0, CLASSES, (300,))
     target[:2] = torch.tensor([CLASSES, -1])  # outside: no loss, and nothing is read
-    weight, sizes = torch.rand(CLASSES), NllSizes(300, CLASSES, 1, 3)
+    weight, sizes = torch.rand(CLASSES), NllSizes(300, CLASSES, 1, 3, 5)
     partial, out, total = empty(3, 2), empty(1), empty(1)
-    launch("nll_loss_parts", 3, sizes, partial, x.acme(), target.acme(), weight.acme())
+    fault = torch.zeros(1, dtype=torch.int32, device="acme")
+    launch("nll_loss_parts", 3, sizes, partial, x.acme(), target.acme(), weight.acme(), fault)
+    assert fault.item() == 5
     launch("nll_loss_total", 1, 3, i32(1), out, total, partial)
     want = F.nll_loss(x[2:], target[2:], weight, ignore_index=3)
     close(out, want.view(1))

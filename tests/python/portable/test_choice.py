@@ -18,8 +18,28 @@ def test_never_leaves_all_to_the_next_provider(run_python, on_device):
     assert left.output.startswith("36.0 ['aten::add.Tensor'")
 
 
+def test_operators_can_be_left_out(run_python, on_device):
+    left = run_python(ADDS, OUTBACK_PORTABLE_EXCLUDED="aten::add.Tensor,aten::mm")
+    assert left.output == "36.0 ['aten::add.Tensor']"
+
+
 def test_a_driver_that_refuses_the_kernels_is_named_once(run_python, on_device):
     made = run_python(ADDS, check=False, OUTBACK_FAULTS="kernels.module_load:*=internal")
     assert made.output.splitlines()[-1].startswith("36.0 ['aten::add.Tensor'")
     assert made.errors.count("run over copies, since these kernels do not load") >= 1
     assert made.errors.count("of the kernels elementwise_f32") == 1
+
+
+@pytest.mark.parametrize("status", ["device_lost", "out_of_memory"])
+def test_a_failure_of_the_device_is_no_refusal(run_python, on_device, status):
+    code = """
+import torch, torch_acme
+try:
+    x = torch.ones(4, device="acme")
+    x + x
+except (torch.AcceleratorError, torch.OutOfMemoryError) as error:
+    print("kernels.module_load" in str(error))
+"""
+    made = run_python(code, OUTBACK_FAULTS=f"kernels.module_load:*={status}")
+    assert made.output == "True"
+    assert "run over copies" not in made.errors

@@ -197,6 +197,21 @@ def test_nll_loss_of_ignored_rows_only(on_device):
         check(lambda x, t, how=reduction: F.nll_loss(x, t, reduction=how), x, target)
 
 
+@pytest.mark.parametrize("target", [4, -1, 1 << 40])
+@pytest.mark.parametrize("reduction", ["none", "mean"])
+def test_a_target_out_of_range_is_told_by_a_later_wait(on_device, reduction, target):
+    x = torch.randn(2, 4).acme().requires_grad_()
+    out_of_range = torch.tensor([1, target]).acme()
+    message = "aten::nll_loss: a target is out of range"
+    loss = F.nll_loss(x, out_of_range, reduction=reduction)
+    with pytest.raises(torch.AcceleratorError, match=message):
+        torch.acme.synchronize()
+    loss.sum().backward()
+    with pytest.raises(torch.AcceleratorError, match=message):
+        torch.acme.synchronize()
+    torch.acme.synchronize()  # once
+
+
 def test_nll_loss_of_any_strides():
     x, target = torch.randn(4, 6), torch.randint(0, 4, (12,))
     check(lambda x, t: F.nll_loss(x.T, t[::2], reduction="none"), x, target)

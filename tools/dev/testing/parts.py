@@ -28,7 +28,7 @@ from ..stand_ins import STAND_INS, StandIn
 from . import conformance, ctest, samples, sanitizers
 from .limits import WORKERS
 from .pytest_run import run_pytest
-from .suites import BESIDE, ON_CUDA, OTHER_SUITES, PYTHON_SUITES, Suite
+from .suites import BESIDE, ON_CUDA, OTHER_SUITES, PORTABLE_AS_FIBERS, PYTHON_SUITES, Suite
 
 SHORT, LONG = "short", "long"  # ./dev test, and ./dev test --all
 _MUTANTS = ROOT / "tests/mutants/run.py"
@@ -174,6 +174,11 @@ def _opencl_on_intel(work: Work) -> str:
     return ctest.run(work.folder, "OpenCL, Intel's", "-R", r"^cl_suite\.summary$", options=options)
 
 
+def _portable_as_fibers(work: Work) -> str:
+    build.make(work.environment, "dev", PORTABLE_AS_FIBERS.targets)
+    return _on(PORTABLE_AS_FIBERS, PORTABLE_AS_FIBERS.name, *PORTABLE_AS_FIBERS.options)(work)
+
+
 def _without_unity(work: Work) -> str:
     build.build(work.environment, "no-unity")
     return "compiles"
@@ -265,6 +270,7 @@ PARTS = (
     *map(_whole_python, PYTHON_SUITES),
     *map(_suite, OTHER_SUITES),
     *(_slow(suite) for suite in OTHER_SUITES if suite.marks),
+    _long(PORTABLE_AS_FIBERS.name, PORTABLE_AS_FIBERS.title, _portable_as_fibers),
     # A driver's memory is in place or apart, as the host's is: drivers are at standard only.
     *(_conformance_quick(run) for run in RUNS if run.driver is None),
     *map(_conformance, RUNS),

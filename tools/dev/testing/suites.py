@@ -75,8 +75,8 @@ def _named(folder: Path) -> dict[str, str]:
     return {**build.python_path(folder), "OUTBACK_BUILD_DIR": os.fspath(folder)}
 
 
-def _on_memory_apart(folder: Path) -> dict[str, str]:
-    return {**build.python_path(folder, "python_protected"), "OUTBACK_HOST_PROTECTED": "1"}
+def _on_memory_apart(package: str) -> Variables:
+    return lambda folder: {**build.python_path(folder, package), "OUTBACK_HOST_PROTECTED": "1"}
 
 
 PYTHON_SUITES = tuple(_of(run) for run in RUNS)
@@ -85,8 +85,16 @@ PORTABLE = Suite(
     name="portable",
     title="portable kernels, on the host with memory apart",
     tests=f"{TESTS}/portable",
-    variables=_on_memory_apart,
+    variables=_on_memory_apart("python_protected"),
     targets=("torch_acme_protected",),
+    marks="turns_on_kernels and not slow",
+)
+PORTABLE_AS_FIBERS = Suite(
+    name="portable-fibers",
+    title="portable kernels whose items are fibers, which find barriers that are missing",
+    tests=f"{TESTS}/portable",
+    variables=_on_memory_apart("python_fibers"),
+    targets=("torch_acme_fibers",),
     marks="turns_on_kernels and not slow",
 )
 # Each kernel is compiled by the driver first, so only what uses many of them at once.

@@ -10,9 +10,9 @@
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/ops/tensors/tensor_fields.h"
 #include "backend_template/portable/engine/index_kernels.h"
+#include "backend_template/portable/engine/kernel_family.h"
 #include "backend_template/portable/engine/operators.h"
 #include "backend_template/portable/engine/operators/structured.h"
-#include "backend_template/portable/engine/size_family.h"
 
 namespace outback::portable {
 namespace {
@@ -40,7 +40,7 @@ struct cat : at::meta::structured_cat {
   }
 };
 
-constinit size_family triangle_kernels("move", "triangle");
+constinit kernel_family triangle_kernels("move", "triangle");
 
 void keep_triangle(const at::Tensor& self, int64_t diagonal, bool is_upper, const at::Tensor& out) {
   if (out.numel() == 0) return;
@@ -48,7 +48,7 @@ void keep_triangle(const at::Tensor& self, int64_t diagonal, bool is_upper, cons
   elements.add(walk::out, out, out.strides());
   elements.add(walk::in, self, self.strides());
   const kernels::packed_kernel& kernel =
-      triangle_kernels.of(self.device().index(), self.element_size());
+      triangle_kernels.of(self.device().index(), type_of_size(self.element_size()));
   // Not simplified: the kernel needs the two innermost dimensions. A part would have other rows.
   if (!elements.fits()) throw no_kernel();
   const c10::Stream stream = core::current_stream(self.device().index());

@@ -14,7 +14,6 @@
 namespace outback::portable {
 namespace {
 
-constinit body copy_body("copy", 1);
 constinit body fill_body("fill", 0);
 
 using next_copy = next<at::_ops::copy_>;

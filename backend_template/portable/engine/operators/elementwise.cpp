@@ -91,7 +91,6 @@ struct loop_by_type : Meta {
   }
 };
 
-constinit body copy_body("copy", 1);
 constinit body ceil_body("ceil", 1, floats);
 constinit body floor_body("floor", 1, floats);
 constinit body round_body("round", 1, floats);

@@ -29,7 +29,6 @@ constinit body abs_body("abs", 1);
 constinit body relu_body("relu", 1);
 constinit body isnan_body("isnan", 1, floats, true);
 constinit body nan_to_num_body("nan_to_num", 1, floats);
-constinit body copy_body("copy", 1);
 constinit body hardswish_body("hardswish", 1, floats);
 constinit body hardswish_backward_body("hardswish_backward", 2, floats);
 constinit body hardtanh_backward_body("hardtanh_backward", 2, floats);

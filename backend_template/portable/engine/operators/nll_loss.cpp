@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
+#include "backend_template/core/streams/kernel_faults.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/portable/engine/dense.h"
 #include "backend_template/portable/engine/kernel_family.h"
@@ -18,16 +19,19 @@ constinit kernel_family part_kernels("nll_loss", "nll_loss_parts");
 constinit kernel_family total_kernels("nll_loss", "nll_loss_total");
 constinit kernel_family backward_kernels("nll_loss", "nll_loss_backward");
 
+constinit core::kernel_fault target_fault("aten::nll_loss: a target is out of range");
+
 // `nll_sizes` in nll_loss.k.
 struct sizes {
   int64_t rows;
   int64_t classes;
   int64_t inner;
   int64_t ignored;
+  int32_t fault = target_fault.number();
+  int32_t reserved = 0;
 };
 
-// A call's arguments as the kernels take them. The target of an index outside of the classes is
-// noticed in nll_loss.k.
+// A call's arguments as the kernels take them.
 struct arguments {
   at::Tensor in;
   at::Tensor target;
@@ -66,8 +70,9 @@ void run_sum(const arguments& given, bool is_mean, const at::Tensor& out,
   constexpr int64_t most_parts = 1024;
   const int64_t parts = std::min(groups_for(given.of.rows, of_parts), most_parts);
   const at::Tensor partial = at::empty({parts, 2}, out.options().dtype(computed_dtype(given.type)));
+  const core::fault_watch watch(given.stream);
   launch(given.stream, of_parts, parts, given.of, pointer_to(partial), pointer_to(given.in),
-         pointer_to(given.target), pointer_to(given.weight));
+         pointer_to(given.target), pointer_to(given.weight), device_pointer{watch.word()});
   launch(given.stream, of_total, 1, parts, int32_t{is_mean}, pointer_to(out),
          pointer_to(total_weight), pointer_to(partial));
 }
@@ -77,9 +82,10 @@ void run_rows(const arguments& given, const at::Tensor& out, const at::Tensor& t
   total_weight.zero_();
   if (given.of.rows == 0) return;
   const dense_output made(out);
+  const core::fault_watch watch(given.stream);
   launch(given.stream, kernel, groups_for(given.of.rows, kernel), given.of,
          pointer_to(made.written()), pointer_to(given.in), pointer_to(given.target),
-         pointer_to(given.weight));
+         pointer_to(given.weight), device_pointer{watch.word()});
   made.finish();
 }
 
@@ -92,9 +98,11 @@ void run_backward(const at::Tensor& grad_output, const arguments& given, bool is
   if (grad_input.numel() == 0) return;
   const at::Tensor grad = dense(grad_output);
   const dense_output made(grad_input);
+  const core::fault_watch watch(given.stream);
   launch(given.stream, kernel, groups_for(grad_input.numel(), kernel), given.of,
          int32_t{is_of_rows}, int32_t{is_mean}, pointer_to(made.written()), pointer_to(grad),
-         pointer_to(given.target), pointer_to(given.weight), pointer_to(total_weight));
+         pointer_to(given.target), pointer_to(given.weight), pointer_to(total_weight),
+         device_pointer{watch.word()});
   made.finish();
 }
 
