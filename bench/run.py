@@ -15,6 +15,7 @@ import kernels
 import memory
 import models
 import operators
+import portable
 import programs
 import report
 import runtime
@@ -42,6 +43,7 @@ def main() -> int:
         "programs": lambda: programs.sections(backend, options.batches, options.seconds),
         "sweep": lambda: sweep.sections(backend, options.seconds, options.operators),
         "fallback": lambda: fallback.sections(backend, options.seconds),
+        "portable": lambda: portable.sections(backend, options.seconds),
         "copies": lambda: copies.sections(
             backend, options.mebibytes, options.seconds, options.waited_mebibytes
         ),

@@ -16,6 +16,8 @@ def run(environment: Environment, arguments: list[str]) -> int:
     if arguments:
         return shell.stream([*program, *arguments], env=variables)
     code = shell.stream([*program, "--build"], env=variables)
-    # And once more on memory that the CPU cannot address.
+    # And once more on memory that the CPU cannot address, over copies and by portable kernels.
     apart = {**variables, "OUTBACK_HOST_ADDRESSABLE": "0"}
-    return shell.stream([*program, "--only", "fallback"], env=apart) or code
+    code = shell.stream([*program, "--only", "fallback"], env=apart) or code
+    portable = {**apart, **build.python_path(folder, "python_portable")}
+    return shell.stream([*program, "--only", "portable"], env=portable) or code
