@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-from pathlib import Path
 
 import torch
 from backend import Backend
@@ -14,16 +12,16 @@ from timing import Code, alone, paired
 
 LAUNCHES = 100  # between two waits, of the C++ programs
 GRAPH_LAUNCHES = 1000
-_LAUNCH = "launch_100_and_wait/real_time"
 
 
 def sections(backend: Backend, seconds: float) -> list[Section]:
     folder = programs()
     if folder is None:
         return []
+    module = folder / "libbench_host_module.so"
     rows = []
-    host = _host_times(folder)
-    bare = _each(host, _LAUNCH)
+    host = times_of(folder / "bench_runtime_host", OUTBACK_BENCH_HOST_MODULE=str(module))
+    bare = _each(host, "launch_100_and_wait/real_time")
     callback = _each(host, "call_100_and_wait/real_time")
     rows.append(row_of("host: launch a kernel", "enqueue a host function", bare, callback))
     opencl = folder / "bench_opencl"
@@ -33,22 +31,8 @@ def sections(backend: Backend, seconds: float) -> list[Section]:
         driver = _each(times, "launch_100_and_wait_by_driver/real_time")
         rows.append(row_of("OpenCL: launch a kernel", "the driver", runtime, driver, limit=1.2))
     if backend.is_host_runtime:
-        rows += _from_python(backend, _module(folder).read_bytes(), bare, seconds)
+        rows += _from_python(backend, module.read_bytes(), bare, seconds)
     return [Section("launches", rows)]
-
-
-def bare_launch(folder: Path) -> list[float]:
-    """Nanoseconds that the host runtime's own launch takes; `folder` has the C++ programs."""
-    return _each(_host_times(folder), _LAUNCH)
-
-
-def _host_times(folder: Path) -> Times:
-    module = os.fspath(_module(folder))
-    return times_of(folder / "bench_runtime_host", OUTBACK_BENCH_HOST_MODULE=module)
-
-
-def _module(folder: Path) -> Path:
-    return folder / "libbench_host_module.so"
 
 
 def _each(times: Times, name: str) -> list[float]:

@@ -109,6 +109,7 @@ def _options() -> argparse.Namespace:
             "programs",
             "sweep",
             "fallback",
+            "portable",
             "copies",
             "streams",
             "runtime",

@@ -10,6 +10,7 @@ namespace outback::portable {
 void add_advanced_index(ops::registrar& to);
 void add_arrangements(ops::registrar& to);
 void add_attention(ops::registrar& to);
+void add_cat(ops::registrar& to);
 void add_copies(ops::registrar& to);
 void add_dropout(ops::registrar& to);
 void add_elementwise(ops::registrar& to);

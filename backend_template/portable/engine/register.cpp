@@ -10,6 +10,7 @@ void add_all(ops::registrar& to) {
   add_advanced_index(to);
   add_arrangements(to);
   add_attention(to);
+  add_cat(to);
   add_copies(to);
   add_dropout(to);
   add_elementwise(to);

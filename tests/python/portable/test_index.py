@@ -200,6 +200,17 @@ def test_arrangements(on_device, dtype):
     close(torch.cat([x.acme(), y.acme()[:, :1]], 1, out=big), torch.cat([x, y[:, :1]], 1))
 
 
+@all_types
+def test_cat_of_contiguous_tensors(on_device, dtype):
+    for dim in range(3):
+        for sizes in [(3,), (1, 2), (4, 2, 6, 8), (2, 0, 4, 1, 7, 2, 2, 3, 5)]:
+            shapes = [[5, 3, 2][:dim] + [size] + [5, 3, 2][dim + 1 :] for size in sizes]
+            given = [values(dtype, *shape) for shape in shapes]
+            check(lambda *given, dim=dim: torch.cat(given, dim), *given)
+    x = values(dtype, 9)[1:]  # at an odd address
+    check(lambda x: torch.cat([x, x]), x)
+
+
 def test_cat_of_several_types(on_device):
     given = [values(dtype, 2, 3) for dtype in ALL]
     close(torch.cat([t.acme() for t in given]), torch.cat(given))

@@ -17,29 +17,6 @@
 namespace outback::portable {
 namespace {
 
-// One launch for each tensor.
-struct cat : at::meta::structured_cat {
-  template <class WorkedOut>
-  void impl(const WorkedOut& worked_out, const at::ITensorListRef& tensors, int64_t /*dim*/,
-            const at::Tensor& out) {
-    const int64_t dim = worked_out.dim;
-    int64_t begin = 0;
-    for (const at::Tensor& tensor : tensors) {
-      // PyTorch leaves out empty vectors, whatever the sizes of the others.
-      if (tensor.dim() == 1 && tensor.numel() == 0) continue;
-      if (tensor.scalar_type() == out.scalar_type()) {
-        walk elements(tensor.sizes());
-        elements.add(walk::out, out, out.strides(), begin * out.stride(dim));
-        elements.add(walk::in, tensor, tensor.strides());
-        launch_copy(elements, out.element_size(), out.device().index());
-      } else {
-        copy_values(out.narrow(dim, begin, tensor.size(dim)), tensor);
-      }
-      begin += tensor.size(dim);
-    }
-  }
-};
-
 constinit kernel_family triangle_kernels("move", "triangle");
 
 void keep_triangle(const at::Tensor& self, int64_t diagonal, bool is_upper, const at::Tensor& out) {
@@ -179,7 +156,6 @@ void add_arrangements(ops::registrar& to) {
   add<ops::flip, &flip>(to);
   add<ops::roll, &roll>(to);
   add<ops::constant_pad_nd, &constant_pad_nd>(to);
-  add_structured<cat, ops::cat, ops::cat_out>(to);
   add_structured<tril, ops::tril, ops::tril_, ops::tril_out>(to);
   add_structured<triu, ops::triu, ops::triu_, ops::triu_out>(to);
 }

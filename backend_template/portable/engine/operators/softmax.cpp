@@ -10,8 +10,11 @@
 namespace outback::portable {
 namespace {
 
+// A row for each group, and a row for each item.
 constinit kernel_family softmax_kernels("softmax", "softmax");
+constinit kernel_family softmax_each_kernels("softmax", "softmax_each");
 constinit kernel_family backward_kernels("softmax", "softmax_backward");
+constinit kernel_family backward_each_kernels("softmax", "softmax_backward_each");
 
 // The rows of a contiguous tensor along one of its dimensions, as softmax.k has them.
 struct rows {
@@ -28,10 +31,21 @@ struct rows {
   }
 };
 
-// One row for each group.
-constexpr int64_t most_groups = 1 << 16;
-int64_t groups_for_rows(const rows& of) {
-  return std::min(of.count, most_groups);
+bool goes_by_items(const rows& of) {
+  constexpr int64_t is_short = 32, are_many = 4096;
+  return of.n <= is_short || (of.inner >= is_short && of.count >= are_many);
+}
+
+template <class... Pointers>
+void launch_rows(const rows& of, kernel_family& by_groups, kernel_family& by_items,
+                 number_type type, bool is_log, c10::DeviceIndex device,
+                 const Pointers&... pointers) {
+  constexpr int64_t most_groups = 1 << 16;
+  const bool each = goes_by_items(of);
+  const kernels::packed_kernel& kernel = (each ? by_items : by_groups).of(device, type);
+  const int64_t groups = each ? groups_for(of.count, kernel) : std::min(of.count, most_groups);
+  launch(core::current_stream(device), kernel, groups, of.count, of.n, of.inner, int32_t{is_log},
+         pointers...);
 }
 
 template <class Meta, bool is_log>
@@ -39,12 +53,11 @@ struct softmax : Meta {
   void impl(const at::Tensor& self, int64_t dim, bool /*half_to_float*/, const at::Tensor& out) {
     const number_type type = type_of_floats(out.scalar_type());
     if (out.numel() == 0) return;
-    const kernels::packed_kernel& kernel = softmax_kernels.of(out.device().index(), type);
     const rows of(self, dim);
     const at::Tensor in = dense(self.to(out.scalar_type()));  // another one with half_to_float only
     const dense_output made(out);
-    launch(core::current_stream(out.device().index()), kernel, groups_for_rows(of), of.count, of.n,
-           of.inner, int32_t{is_log}, pointer_to(made.written()), pointer_to(in));
+    launch_rows(of, softmax_kernels, softmax_each_kernels, type, is_log, out.device().index(),
+                pointer_to(made.written()), pointer_to(in));
     made.finish();
   }
 };
@@ -57,13 +70,11 @@ struct softmax_backward : Meta {
     if (grad.scalar_type() != dtype) throw no_kernel();
     const number_type type = type_of_floats(dtype);
     if (grad_input.numel() == 0) return;
-    const kernels::packed_kernel& kernel = backward_kernels.of(grad.device().index(), type);
     const rows of(grad, dim);
     const at::Tensor of_result = dense(grad), y = dense(result);
     const dense_output made(grad_input, dtype);
-    launch(core::current_stream(grad.device().index()), kernel, groups_for_rows(of), of.count, of.n,
-           of.inner, int32_t{is_log}, pointer_to(made.written()), pointer_to(of_result),
-           pointer_to(y));
+    launch_rows(of, backward_kernels, backward_each_kernels, type, is_log, grad.device().index(),
+                pointer_to(made.written()), pointer_to(of_result), pointer_to(y));
     made.finish();
   }
 };
