@@ -204,8 +204,8 @@ def test_arrangements(on_device, dtype):
 def test_cat_of_contiguous_tensors(on_device, dtype):
     for dim in range(3):
         for sizes in [(3,), (1, 2), (4, 2, 6, 8), (2, 0, 4, 1, 7, 2, 2, 3, 5)]:
-            shapes = [[5, 3, 2][:dim] + [size] + [5, 3, 2][dim + 1 :] for size in sizes]
-            given = [values(dtype, *shape) for shape in shapes]
+            of_rest = [5, 3, 2]
+            given = [values(dtype, *of_rest[:dim], n, *of_rest[dim + 1 :]) for n in sizes]
             check(lambda *given, dim=dim: torch.cat(given, dim), *given)
     x = values(dtype, 9)[1:]  # at an odd address
     check(lambda x: torch.cat([x, x]), x)
