@@ -35,11 +35,11 @@ struct provider_row {
 };
 
 constexpr auto providers = std::to_array<provider_row>({
-    // Before all others: until then every out= kernel for this device is the vendor's.
-    {lent, &register_choosy_operators},  // addr_, conj_physical_, ldexp, mode
-
     // Those of a backend that packs them, before all that they decline calls to.
     {portable, &register_portable_operators},
+
+    // Before all others: until then every out= kernel for this device is the vendor's or portable.
+    {lent, &register_choosy_operators},  // addr_, conj_physical_, ldexp, mode
 
     // tensors/: makes, views and changes tensors, and computes nothing.
     {own, &register_factories},   // empty, empty_strided, _efficientzerotensor

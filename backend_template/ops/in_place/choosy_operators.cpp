@@ -43,10 +43,12 @@ constexpr std::array<choosy_operator, 5> choosy_operators{{
     {"mode", "values", &has_entry<at::native::mode_stub>, nullptr},
 }};
 
+// A portable kernel does not count: it declines the calls that it does not serve.
 bool has_kernel_for_out(const choosy_operator& choosy) {
   if (choosy.out == nullptr) return false;
   const auto out = registrar::find(choosy.out, "out");
-  return out && out->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1);
+  return out && out->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1) &&
+         !registrar::serves(*out);
 }
 
 bool works_composed(const choosy_operator& choosy) {
