@@ -1,5 +1,7 @@
 // Elementwise operators with a structured class of PyTorch's.
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <string_view>
 
 #include "backend_template/portable/engine/operators.h"
@@ -34,8 +36,16 @@ namespace {
 #define FOR_ALL_OUT(F) F(fmax, 2) F(fmin, 2) F(maximum, 2) F(minimum, 2)
 #define FOR_TRUTH_OUT(F) F(isneginf, 1) F(isposinf, 1) F(signbit, 1)
 #define FOR_SPECIALS(F) \
-  F(entr, 1) F(erfcx, 1) F(i0e, 1) F(i1, 1) F(i1e, 1) F(log_ndtr, 1) F(ndtri, 1) F(xlog1py, 2) \
-  F(zeta, 2)
+  F(airy_ai, 1) F(bessel_j0, 1) F(bessel_j1, 1) F(bessel_y0, 1) F(bessel_y1, 1) F(entr, 1) \
+  F(erfcx, 1) F(i0e, 1) F(i1, 1) F(i1e, 1) F(log_ndtr, 1) F(modified_bessel_i0, 1) \
+  F(modified_bessel_i1, 1) F(modified_bessel_k0, 1) F(modified_bessel_k1, 1) F(ndtri, 1) \
+  F(scaled_modified_bessel_k0, 1) F(scaled_modified_bessel_k1, 1) F(spherical_bessel_j0, 1) \
+  F(xlog1py, 2) F(zeta, 2) \
+  F(chebyshev_polynomial_t, 2) F(chebyshev_polynomial_u, 2) F(chebyshev_polynomial_v, 2) \
+  F(chebyshev_polynomial_w, 2) F(hermite_polynomial_h, 2) F(hermite_polynomial_he, 2) \
+  F(laguerre_polynomial_l, 2) F(legendre_polynomial_p, 2) F(shifted_chebyshev_polynomial_t, 2) \
+  F(shifted_chebyshev_polynomial_u, 2) F(shifted_chebyshev_polynomial_v, 2) \
+  F(shifted_chebyshev_polynomial_w, 2)
 // Of two tensors: op_Tensor, op__Tensor, op_out.
 #define FOR_TENSORS(F) F(add, all) F(mul, all) F(sub, all) F(div, floats) \
   F(copysign, floats)
@@ -184,6 +194,41 @@ struct polygamma : at::meta::structured_polygamma {
   }
 };
 
+constinit body logit_backward_body("logit_backward", 2, floats);
+
+struct logit_backward : at::meta::structured_logit_backward {
+  void impl(const at::Tensor& /*grad*/, const at::Tensor& /*self*/, std::optional<double> eps,
+            const at::Tensor& /*grad_input*/) {
+    run_elementwise(*this, logit_backward_body, numbers(eps.value_or(-1.0)));
+  }
+};
+
+constinit body nextafter_body("nextafter", 2, floats);
+
+// What the body has to know of a type: the distance to the next number in the bits of the type that
+// is computed in, the smallest number above 0, and the smallest normal one if that type has others.
+template <class T>
+numbers neighbours_of(double step, double smallest_normal = 0.0) {
+  return numbers(step, static_cast<double>(std::numeric_limits<T>::denorm_min()), smallest_normal);
+}
+
+struct nextafter : at::meta::structured_nextafter {
+  void impl(const at::Tensor& /*self*/, const at::Tensor& /*other*/, const at::Tensor& /*out*/) {
+    switch (common_dtype()) {
+      case c10::kFloat:
+        return run_elementwise(*this, nextafter_body, neighbours_of<float>(1.0));
+      case c10::kDouble:
+        return run_elementwise(*this, nextafter_body, neighbours_of<double>(1.0));
+      case c10::kBFloat16:
+        return run_elementwise(*this, nextafter_body, neighbours_of<c10::BFloat16>(0x1p16));
+      case c10::kHalf:
+        return run_elementwise(*this, nextafter_body, neighbours_of<c10::Half>(0x1p13, 0x1p-14));
+      default:
+        throw no_kernel();
+    }
+  }
+};
+
 constinit body leaky_relu_backward_body("leaky_relu_backward", 2, floats);
 
 template <class Meta, body& which>
@@ -273,6 +318,8 @@ void add_elementwise(ops::registrar& to) {
   add_structured<round_decimals, ops::round_decimals, ops::round__decimals,
                  ops::round_decimals_out>(to);
   add_structured<polygamma, ops::polygamma, ops::polygamma_out>(to);
+  add_structured<logit_backward, ops::logit_backward, ops::logit_backward_grad_input>(to);
+  add_structured<nextafter, ops::nextafter, ops::nextafter_, ops::nextafter_out>(to);
   add_structured<gelu, ops::gelu, ops::gelu_, ops::gelu_out>(to);
   add_structured<gelu_backward, ops::gelu_backward, ops::gelu_backward_grad_input>(to);
   add_structured<elu_backward, ops::elu_backward, ops::elu_backward_grad_input>(to);

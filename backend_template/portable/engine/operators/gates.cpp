@@ -1,4 +1,5 @@
 // log_sigmoid and glu, and their derivatives.
+#include <ATen/ops/addcmul.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/core/WrapDimMinimal.h>
@@ -104,6 +105,27 @@ at::Tensor glu_backward(const at::Tensor& grad, const at::Tensor& self, int64_t 
   return glu_backward_out(grad, self, dim, grad_input);
 }
 
+// Forward-mode: the tangent of glu at x, along dx.
+at::Tensor glu_jvp(const at::Tensor& glu, const at::Tensor& x, const at::Tensor& dx, int64_t dim) {
+  if (!x.is_floating_point() || x.scalar_type() != dx.scalar_type()) throw no_kernel();
+  const int64_t along = c10::maybe_wrap_dim(dim, x.dim()), half_size = glu.size(along);
+  const at::Tensor gate = x.narrow(along, half_size, half_size);
+  const at::Tensor of_value = dx.narrow(along, 0, half_size);
+  const at::Tensor of_gate = dx.narrow(along, half_size, half_size);
+  at::Tensor tangent = at::empty_like(glu), slope = at::empty_like(glu);
+  const auto run = [&](body& which, const at::Tensor& first, const at::Tensor& out) {
+    auto elements = at::TensorIteratorConfig()
+                        .add_output(out)
+                        .add_const_input(first)
+                        .add_const_input(gate)
+                        .build();
+    run_elementwise(elements, which, {}, x.scalar_type());
+  };
+  run(glu_body, of_value, tangent);
+  run(log_sigmoid_backward_body, of_gate, slope);
+  return tangent.addcmul_(glu, slope);
+}
+
 }  // namespace
 
 void add_gates(ops::registrar& to) {
@@ -114,6 +136,7 @@ void add_gates(ops::registrar& to) {
   add<ops::log_sigmoid_backward_grad_input, &log_sigmoid_backward_out>(to);
   add_structured<loop_of<at::meta::structured_glu, glu_body>, ops::glu, ops::glu_out>(to);
   add<ops::glu_backward, &glu_backward>(to);
+  add<ops::glu_jvp, &glu_jvp>(to);
   add<ops::glu_backward_grad_input, &glu_backward_out>(to);
 }
 

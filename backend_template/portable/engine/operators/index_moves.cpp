@@ -1,4 +1,5 @@
-// Operators that move elements from or to places that an index has along one dimension.
+// Operators that move elements from or to places that an index has along one dimension, or in the
+// flattened tensor.
 #include <ATen/Context.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/WrapDimUtils.h>
@@ -8,6 +9,7 @@
 
 #include "backend_template/ops/tensors/tensor_fields.h"
 #include "backend_template/portable/engine/index_kernels.h"
+#include "backend_template/portable/engine/index_sums.h"
 #include "backend_template/portable/engine/operators.h"
 #include "backend_template/portable/engine/operators/index_dims.h"
 #include "backend_template/portable/engine/operators/structured.h"
@@ -16,6 +18,8 @@ namespace outback::portable {
 namespace {
 
 constinit core::kernel_fault index_select_fault("aten::index_select: an index is out of range");
+constinit core::kernel_fault take_fault("aten::take: an index is out of range");
+constinit core::kernel_fault put_fault("aten::put_: an index is out of range");
 constinit core::kernel_fault gather_fault("aten::gather: an index is out of range");
 constinit core::kernel_fault scatter_fault("aten::scatter: an index is out of range");
 constinit core::kernel_fault index_copy_fault("aten::index_copy: an index is out of range");
@@ -191,6 +195,70 @@ at::Tensor& index_fill_tensor(at::Tensor& self, int64_t dim, const at::Tensor& i
   return next<at::_ops::index_fill__int_Tensor>::call(self, dim, index, value);
 }
 
+// Whether `index` may have places in all of `self`. False for what the CPU refuses.
+bool is_index_of_all(const at::Tensor& index, const at::Tensor& self) {
+  return ops::is_ours(self) && index.device() == self.device() &&
+         index.scalar_type() == c10::kLong && (self.numel() != 0 || index.numel() == 0);
+}
+
+indexed along_line(const at::Tensor& line, const at::Tensor& index, core::kernel_fault& fault) {
+  indexed rules = along(line, 0, index, fault);
+  rules.wraps = 1;
+  return rules;
+}
+
+at::Tensor& take_out(const at::Tensor& self, const at::Tensor& index, at::Tensor& out) {
+  if (!is_index_of_all(index, self) || out.device() != self.device() ||
+      out.scalar_type() != self.scalar_type()) {
+    throw no_kernel();
+  }
+  at::assert_no_internal_overlap(out);
+  at::assert_no_overlap(out, self);
+  at::assert_no_overlap(out, index);
+  at::native::resize_output(out, index.sizes());
+  const at::Tensor line = contiguous(self).view({-1});
+  const at::Tensor places = at_least_1d(index), to = at_least_1d(out);
+  const c10::DimVector nowhere(static_cast<size_t>(places.dim()), 0);
+  launch_take(over(places, to, to.strides(), line, nowhere), self.element_size(),
+              self.device().index(), along_line(line, places, take_fault));
+  return out;
+}
+
+at::Tensor take(const at::Tensor& self, const at::Tensor& index) {
+  at::Tensor out = at::empty(index.sizes(), self.options());
+  return take_out(self, index, out);
+}
+
+at::Tensor& put_(at::Tensor& self, const at::Tensor& index, const at::Tensor& source,
+                 bool accumulate) {
+  if (!is_index_of_all(index, self) || source.device() != self.device() ||
+      source.scalar_type() != self.scalar_type() || source.numel() != index.numel()) {
+    throw no_kernel();
+  }
+  at::assert_no_internal_overlap(self);
+  at::assert_no_overlap(self, index);
+  at::assert_no_overlap(self, source);
+  if (index.numel() == 0) return self;
+  const at::Tensor line = contiguous(self).view({-1}), from = contiguous(source).view({-1});
+  const at::Tensor places = contiguous(index).view({-1});
+  const c10::DimVector nowhere{0};
+  if (accumulate) {
+    sum_into(line, [&](const at::Tensor& sums, number_type type) {
+      indexed rules = along_line(sums, places, put_fault);
+      walk elements = over(places, sums, nowhere, from, from.strides());
+      if (is_ordered(type)) order(rules, elements, places.numel(), sizeof(int64_t));
+      launch_add_at(elements, type, self.device().index(), rules, {1, 1});
+    });
+  } else {
+    indexed rules = along_line(line, places, put_fault);
+    walk elements = over(places, line, nowhere, from, from.strides());
+    order_if_wanted(rules, elements, 0, places);
+    launch_put(elements, self.element_size(), self.device().index(), rules);
+  }
+  if (!self.is_contiguous()) copy_values(self, line.view(self.sizes()));
+  return self;
+}
+
 }  // namespace
 
 void add_index_moves(ops::registrar& to) {
@@ -199,6 +267,9 @@ void add_index_moves(ops::registrar& to) {
   add<ops::index_select_out, &index_select_out>(to);
   add<ops::index_fill__int_Scalar, &index_fill_number>(to);
   add<ops::index_fill__int_Tensor, &index_fill_tensor>(to);
+  add<ops::take, &take>(to);
+  add<ops::take_out, &take_out>(to);
+  add<ops::put_, &put_>(to);
   add_structured<gather, ops::gather, ops::gather_out>(to);
   add_structured<scatter_tensor, ops::scatter_src, ops::scatter__src, ops::scatter_src_out>(to);
   add_structured<scatter_number, ops::scatter_value, ops::scatter__value, ops::scatter_value_out>(

@@ -41,6 +41,11 @@ constinit body masked_fill_body("masked_fill", 2);
 constinit body logical_not_body("logical_not", 1, all, true);
 constinit body logical_and_body("logical_and", 2, all, true);
 constinit body logical_or_body("logical_or", 2, all, true);
+constinit body angle_body("angle", 1, floats);
+constinit body logit_body("logit", 1, floats);
+constinit body ldexp_body("ldexp", 2, floats);
+constinit body frexp_mantissa_body("frexp_mantissa", 1, floats);
+constinit body frexp_exponent_body("frexp_exponent", 1, floats);
 constinit body logical_xor_body("logical_xor", 2, all, true);
 
 at::Tensor unary(body& which, const at::Tensor& self, const numbers& given = {}) {
@@ -210,6 +215,138 @@ at::Tensor& logical_not_out(const at::Tensor& self, at::Tensor& out) {
   return out;
 }
 
+at::TensorIterator unary_float(body& which, const at::Tensor& self, at::Tensor out,
+                               const numbers& given = {}) {
+  at::TensorIterator elements = at::TensorIterator::unary_float_op(out, self);
+  run_elementwise(elements, which, given);
+  return elements;
+}
+
+at::Tensor angle(const at::Tensor& self) {
+  return unary_float(angle_body, self, at::Tensor()).output();
+}
+
+at::Tensor& angle_out(const at::Tensor& self, at::Tensor& out) {
+  unary_float(angle_body, self, out);
+  return out;
+}
+
+at::Tensor logit(const at::Tensor& self, std::optional<double> eps) {
+  return unary_float(logit_body, self, at::Tensor(), numbers(eps.value_or(-1.0))).output();
+}
+
+at::Tensor& logit_out(const at::Tensor& self, std::optional<double> eps, at::Tensor& out) {
+  unary_float(logit_body, self, out, numbers(eps.value_or(-1.0)));
+  return out;
+}
+
+at::Tensor& logit_(at::Tensor& self, std::optional<double> eps) {
+  return logit_out(self, eps, self);
+}
+
+// Of real numbers.
+at::Tensor& conj_physical_out(const at::Tensor& self, at::Tensor& out) {
+  return unary_out(copy_body, self, out);
+}
+
+at::Tensor& conj_physical_(at::Tensor& self) {
+  return self;
+}
+
+std::tuple<at::Tensor&, at::Tensor&> frexp_out(const at::Tensor& self, at::Tensor& mantissa,
+                                               at::Tensor& exponent) {
+  if (!self.is_floating_point() || mantissa.scalar_type() != self.scalar_type() ||
+      exponent.scalar_type() != c10::kInt) {
+    throw no_kernel();
+  }
+  at::TensorIterator exponents = at::TensorIteratorConfig()
+                                     .check_all_same_dtype(false)
+                                     .add_output(exponent)
+                                     .add_const_input(self)
+                                     .build();
+  run_elementwise(exponents, frexp_exponent_body, {}, self.scalar_type());
+  unary_out(frexp_mantissa_body, self, mantissa);
+  return {mantissa, exponent};
+}
+
+// Whole exponents of floating-point numbers: 2^exponent may be out of range where the result is
+// not.
+bool is_exact_ldexp(const at::Tensor& self, const at::Tensor& exponent) {
+  if (!self.is_floating_point() || c10::isFloatingType(exponent.scalar_type())) return false;
+  if (exponent.scalar_type() == c10::kBool) throw no_kernel();
+  return true;
+}
+
+at::Tensor& exact_ldexp_out(const at::Tensor& self, const at::Tensor& exponent, at::Tensor& out) {
+  at::TensorIterator elements = at::TensorIteratorConfig()
+                                    .check_all_same_dtype(false)
+                                    .allow_cpu_scalars(true)
+                                    .add_output(out)
+                                    .add_const_input(self)
+                                    .add_const_input(exponent)
+                                    .build();
+  run_elementwise(elements, ldexp_body, {}, self.scalar_type());
+  return out;
+}
+
+// In the type that PyTorch takes for it.
+at::Tensor power_of_two(const at::Tensor& self, const at::Tensor& exponent) {
+  const c10::ScalarType dtype = self.scalar_type();
+  if (c10::isIntegralType(dtype, true) || dtype == c10::kFloat) return at::pow(2.0, exponent);
+  return at::full({}, 2.0, self.options()).pow(exponent);
+}
+
+at::Tensor ldexp(const at::Tensor& self, const at::Tensor& exponent) {
+  if (!is_exact_ldexp(self, exponent)) return self.mul(power_of_two(self, exponent));
+  const at::Tensor& of_device = ops::is_ours(self) ? self : exponent;
+  at::Tensor out = at::empty({0}, of_device.options().dtype(self.scalar_type()));
+  return exact_ldexp_out(self, exponent, out);
+}
+
+at::Tensor& ldexp_out(const at::Tensor& self, const at::Tensor& exponent, at::Tensor& out) {
+  if (!c10::isFloatingType(out.scalar_type())) throw no_kernel();
+  if (is_exact_ldexp(self, exponent) && out.scalar_type() == self.scalar_type()) {
+    return exact_ldexp_out(self, exponent, out);
+  }
+  return at::mul_out(out, self, power_of_two(self, exponent));
+}
+
+// PyTorch's add_relu has no other types, and ends at the greatest number.
+at::Scalar greatest_of(c10::ScalarType dtype) {
+  switch (dtype) {
+    case c10::kChar:
+      return std::numeric_limits<int8_t>::max();
+    case c10::kShort:
+      return std::numeric_limits<int16_t>::max();
+    case c10::kInt:
+      return std::numeric_limits<int32_t>::max();
+    case c10::kLong:
+      return std::numeric_limits<int64_t>::max();
+    case c10::kFloat:
+      return std::numeric_limits<float>::max();
+    case c10::kDouble:
+      return std::numeric_limits<double>::max();
+    default:
+      throw no_kernel();
+  }
+}
+
+at::Tensor add_relu(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
+  const at::Scalar most = greatest_of(self.scalar_type());
+  return at::add(self, other, alpha).clamp_(0, most);
+}
+
+at::Tensor& add_relu_(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
+  const at::Scalar most = greatest_of(self.scalar_type());
+  return self.add_(other, alpha).clamp_(0, most);
+}
+
+at::Tensor& add_relu_out(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha,
+                         at::Tensor& out) {
+  const at::Scalar most = greatest_of(self.scalar_type());
+  return at::add_out(out, self, other, alpha).clamp_(0, most);
+}
+
 // ---- Choices by a mask
 
 at::Tensor& where_out(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other,
@@ -313,6 +450,19 @@ void add_loops(ops::registrar& to) {
   add<ops::logical_and_out, &truth_of_two_out<logical_and_body>>(to);
   add<ops::logical_or_out, &truth_of_two_out<logical_or_body>>(to);
   add<ops::logical_xor_out, &truth_of_two_out<logical_xor_body>>(to);
+  add<ops::angle, &angle>(to);
+  add<ops::angle_out, &angle_out>(to);
+  add<ops::logit, &logit>(to);
+  add<ops::logit_, &logit_>(to);
+  add<ops::logit_out, &logit_out>(to);
+  add<ops::conj_physical_, &conj_physical_>(to);
+  add<ops::conj_physical_out, &conj_physical_out>(to);
+  add<ops::frexp_Tensor_out, &frexp_out>(to);
+  add<ops::ldexp_Tensor, &ldexp>(to);
+  add<ops::ldexp_out, &ldexp_out>(to);
+  add<ops::_add_relu_Tensor, &add_relu>(to);
+  add<ops::_add_relu__Tensor, &add_relu_>(to);
+  add<ops::_add_relu_out, &add_relu_out>(to);
   add<ops::where_self, &where>(to);
   add<ops::where_self_out, &where_out>(to);
   add<ops::masked_fill__Scalar, &masked_fill_>(to);

@@ -1,9 +1,11 @@
-// Products of matrices and vectors: mm, bmm, mv, dot, and those with a sum.
+// Products of matrices and vectors: mm, bmm, mv, dot, addr, and those with a sum.
 #include <ATen/ExpandUtils.h>
+#include <ATen/TensorIterator.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/relu.h>
 
+#include "backend_template/portable/engine/elementwise.h"
 #include "backend_template/portable/engine/matmul.h"
 #include "backend_template/portable/engine/operators.h"
 #include "backend_template/portable/engine/operators/structured.h"
@@ -43,6 +45,50 @@ at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
   return out;
 }
 
+constinit body addr_body("addr", 3);
+
+// The outer product, which is elementwise. What PyTorch refuses is the next provider's.
+at::TensorIterator add_outer(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b,
+                             const at::Scalar& beta, const at::Scalar& alpha,
+                             const at::Tensor& out) {
+  if (a.dim() != 1 || b.dim() != 1 || beta.isBoolean() || alpha.isBoolean()) throw no_kernel();
+  const c10::DimVector sizes{a.size(0), b.size(0)};
+  if (!at::is_expandable_to(self.sizes(), sizes) ||
+      (out.is_same(self) && self.sizes() != c10::IntArrayRef(sizes))) {
+    throw no_kernel();
+  }
+  auto elements = at::TensorIteratorConfig()
+                      .add_output(out)
+                      .add_owned_const_input(self.expand(sizes))
+                      .add_owned_const_input(a.unsqueeze(1))
+                      .add_const_input(b)
+                      .promote_inputs_to_common_dtype(true)
+                      .cast_common_dtype_to_outputs(true)
+                      .enforce_safe_casting_to_output(true)
+                      .build();
+  const c10::ScalarType dtype = elements.common_dtype();
+  const bool has_fraction = beta.isFloatingPoint() || alpha.isFloatingPoint();
+  if (dtype == c10::kBool || (has_fraction && !c10::isFloatingType(dtype))) throw no_kernel();
+  run_elementwise(elements, addr_body, numbers(beta, alpha));
+  return elements;
+}
+
+at::Tensor addr(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b,
+                const at::Scalar& beta, const at::Scalar& alpha) {
+  return add_outer(self, a, b, beta, alpha, at::Tensor()).output();
+}
+
+at::Tensor& addr_out(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b,
+                     const at::Scalar& beta, const at::Scalar& alpha, at::Tensor& out) {
+  add_outer(self, a, b, beta, alpha, out);
+  return out;
+}
+
+at::Tensor& addr_(at::Tensor& self, const at::Tensor& a, const at::Tensor& b,
+                  const at::Scalar& beta, const at::Scalar& alpha) {
+  return addr_out(self, a, b, beta, alpha, self);
+}
+
 // What torch composes of the operators above: for integers the CPU's kernel is less work.
 template <auto* composed>
 struct of_floats;
@@ -66,6 +112,9 @@ void add_matmul(ops::registrar& to) {
   add_structured<with_sum<structured_addmv>, ops::addmv, ops::addmv_, ops::addmv_out>(to);
   add_structured<with_activation, ops::_addmm_activation, ops::_addmm_activation_out>(to);
   add<ops::dot, &dot>(to);
+  add<ops::addr, &addr>(to);
+  add<ops::addr_, &addr_>(to);
+  add<ops::addr_out, &addr_out>(to);
   add<ops::vdot, &of_floats<&at::native::vdot>::run>(to);
   add<ops::addbmm, &of_floats<&at::native::addbmm>::run>(to);
   add<ops::addbmm_, &of_floats<&at::native::addbmm_>::run>(to);

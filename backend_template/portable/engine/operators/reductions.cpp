@@ -1,5 +1,6 @@
 // Reductions: sums, products, extremes, truth values, norms, variances.
 #include <ATen/Functions.h>
+#include <ATen/OpMathType.h>
 #include <ATen/native/ReduceOpsUtils.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "backend_template/portable/engine/elementwise.h"
 #include "backend_template/portable/engine/operators.h"
 #include "backend_template/portable/engine/operators/structured.h"
 #include "backend_template/portable/engine/reduction.h"
@@ -22,6 +24,7 @@ constinit reduction amax_of("amax");
 constinit reduction amin_of("amin");
 constinit reduction all_of("all");
 constinit reduction any_of("any");
+constinit reduction xor_of("xor_sum");
 constinit reduction norm_0("norm_0", true);
 constinit reduction norm_1("norm_1", true);
 constinit reduction norm_2("norm_2", true);
@@ -121,6 +124,53 @@ struct norm_of_dtype : at::meta::structured_norm_ScalarOpt_dim_dtype {
   void impl(const at::Tensor& self, at::OptionalScalarRef order, at::IntArrayRef dims, bool keepdim,
             c10::ScalarType /*dtype*/, const at::Tensor& out) {
     norm(self, order ? order.get().toDouble() : 2.0, dims, keepdim, out);
+  }
+};
+
+constinit body renorm_factor_body("renorm_factor", 1, body::kind::floats);
+
+struct renorm : at::meta::structured_renorm {
+  void impl(const at::Tensor& self, const at::Scalar& order, int64_t dim, const at::Scalar& most,
+            const at::Tensor& out) {
+    c10::DimVector dims;
+    for (int64_t d = 0; d < self.dim(); ++d) {
+      if (d != at::maybe_wrap_dim(dim, self.dim())) dims.push_back(d);
+    }
+    // The norms of 16-bit types are float32, as on CUDA.
+    const c10::ScalarType dtype = at::toOpMathType(self.scalar_type());
+    const at::Tensor norms = at::linalg_vector_norm(self, order, dims, true, dtype);
+    const at::Tensor factors = at::empty(norms.sizes(), self.options());
+    auto elements = at::TensorIteratorConfig()
+                        .check_all_same_dtype(false)
+                        .add_output(factors)
+                        .add_const_input(norms)
+                        .build();
+    run_elementwise(elements, renorm_factor_body, numbers(most), dtype);
+    at::Tensor result = out;
+    at::mul_out(result, self, factors);
+  }
+};
+
+// Since torch 2.13.
+#if __has_include(<ATen/ops/linalg__powsum_ops.h>)
+at::Tensor powsum(const at::Tensor& self, const at::Scalar& order, at::OptionalIntArrayRef dims,
+                  bool keepdim, std::optional<c10::ScalarType> dtype) {
+  const c10::ScalarType result = dtype.value_or(self.scalar_type());
+  if (!self.is_floating_point() || !c10::isFloatingType(result)) throw no_kernel();
+  const at::Tensor values =
+      self.to(at::toOpMathType(c10::promoteTypes(result, self.scalar_type())));
+  return at::sum(values.abs().pow(order), dims, keepdim, result);
+}
+#endif
+
+// All values' bits as float64 and int64, by exclusive or.
+struct hash : at::meta::structured_hash_tensor {
+  void impl(const at::Tensor& self, at::IntArrayRef dims, bool keepdim, int64_t mode,
+            const at::Tensor& out) {
+    if (mode != 0) throw no_kernel();  // there is no other
+    const at::Tensor bits =
+        self.is_floating_point() ? self.to(c10::kDouble).view(c10::kLong) : self;
+    reduce(bits, out.view(c10::kLong), dims, keepdim, xor_of, c10::kLong, 0);
   }
 };
 
@@ -306,6 +356,11 @@ void add_reductions(ops::registrar& to) {
   add_structured<vector_norm, ops::linalg_vector_norm, ops::linalg_vector_norm_out>(to);
   add_structured<norm_of_dims, ops::norm_ScalarOpt_dim, ops::norm_out>(to);
   add_structured<norm_of_dtype, ops::norm_ScalarOpt_dim_dtype, ops::norm_dtype_out>(to);
+  add_structured<renorm, ops::renorm, ops::renorm_, ops::renorm_out>(to);
+  add_structured<hash, ops::hash_tensor>(to);
+#if __has_include(<ATen/ops/linalg__powsum_ops.h>)
+  add<ops::linalg__powsum, &powsum>(to);
+#endif
   add_structured<argmax, ops::argmax, ops::argmax_out>(to);
   add_structured<argmin, ops::argmin, ops::argmin_out>(to);
   add_structured<aminmax, ops::aminmax, ops::aminmax_out>(to);

@@ -8,7 +8,8 @@ VALUE(gelu_backward, 2,
       a*((C)0.5f * (1 + erf(b * SQRT_HALF)) +
          b * CONSTANT(0.39894228040143267794) * exp((C)-0.5f * b * b)))
 VALUE(gelu_tanh, 1,
-      (C)0.5f * a * (1 + tanh(CONSTANT(0.79788456080286535588) * (a + CONSTANT(0.044715) * a * a * a))))
+      (C)0.5f * a *
+          (1 + tanh(CONSTANT(0.79788456080286535588) * (a + CONSTANT(0.044715) * a * a * a))))
 VALUE(gelu_tanh_backward, 2, N(gelu_tanh_backward_of)(a, b))
 VALUE(silu, 1, a / (1 + exp(-a)))
 VALUE(silu_backward, 2, a* N(sigmoid_of)(b) * (1 + b * (1 - N(sigmoid_of)(b))))
@@ -35,6 +36,8 @@ VALUE(shrink_backward, 2, b >= -s && b <= s ? (C)0 : a)
 VALUE(log_sigmoid, 1, SMALLER(a, (C)0) - log1p(exp(-fabs(a))))
 VALUE(log_sigmoid_buffer, 1, exp(-fabs(a)))
 VALUE(log_sigmoid_backward, 2, a* N(sigmoid_of)(-b))
+VALUE(logit, 1, N(logit_of)(a, s))
+VALUE(logit_backward, 2, N(logit_backward_of)(a, b, s))
 VALUE(glu, 2, a* N(sigmoid_of)(b))
 // Of the first half, b being the second one; of the second half, b and c being both.
 VALUE(glu_backward_first, 2, a* N(sigmoid_of)(b))
