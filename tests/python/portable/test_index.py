@@ -382,3 +382,75 @@ def test_the_same_bits_twice(on_device, deterministic, dtype):
     close(first[4], x.cpu().scatter(0, columns.cpu(), src.cpu()))
     wide = x.cpu().double().index_add(0, rows.cpu(), src.cpu().double())
     torch.testing.assert_close(first[0].cpu().double(), wide, rtol=1e-2, atol=0.5)
+
+
+@all_types
+@pytest.mark.parametrize("turned", [False, True])
+def test_take(dtype, turned, on_device):
+    a = values(dtype, 4, 9)
+    x = a.acme()
+    if turned:
+        a, x = a.t(), x.t()
+    for index in (places(36, 5, 7) - 12, places(36, 3)[::2], torch.tensor(-1), places(36, 0)):
+        close(torch.take(x, index.acme()), torch.take(a, index))
+        out = torch.empty(0, dtype=dtype, device="acme")
+        close(torch.take(x, index.acme(), out=out), torch.take(a, index))
+    assert torch.take(torch.tensor(3).acme(), torch.tensor([[0, -1]]).acme()).tolist() == [[3, 3]]
+
+
+@floats
+def test_gradients_of_take_and_put(dtype, on_device):
+    index, other = places(20, 8), torch.randperm(20)[:8]
+    check(lambda t: t.take(index.to(t.device)), values(dtype, 4, 5))
+    check(lambda t, s: t.put(other.to(t.device), s), values(dtype, 4, 5), values(dtype, 8))
+
+
+@all_types
+@pytest.mark.parametrize("turned", [False, True])
+def test_put(dtype, turned, on_device):
+    a = values(dtype, 4, 9)
+    index = torch.randperm(36)[:10].view(2, 5) - 18
+    source = values(dtype, 5, 2)
+    x = a.acme()
+    if turned:
+        a, x = a.t(), x.t()
+    for accumulate in (False, True):
+        want = torch.put(a, index, source, accumulate)
+        close(torch.put(x, index.acme(), source.acme(), accumulate), want)
+        a.put_(index, source.t(), accumulate)
+        x.put_(index.acme(), source.acme().t(), accumulate)
+        close(x, a)
+    close(x.put_(index[:0].acme(), source[:0].acme()), a)
+
+
+@floats
+def test_put_adds_up_where_places_are_equal(dtype, on_device):
+    a, index, source = values(dtype, 3, 3), places(9, 60), values(dtype, 60)
+    want = torch.put(a.double(), index, source.double(), accumulate=True).to(dtype)
+    close(torch.put(a.acme(), index.acme(), source.acme(), accumulate=True), want)
+
+
+def test_the_last_of_equal_places_stays(deterministic, on_device):
+    index, source = places(5, 400), torch.randn(400)
+    want = torch.zeros(5)
+    for place, value in zip(index, source, strict=True):
+        want[place] = value
+    x = torch.zeros(5, device="acme")
+    for _ in range(3):
+        close(x.put_(index.acme(), source.acme()), want)
+
+
+def test_places_out_of_range(on_device):
+    x = torch.arange(6.0, device="acme")
+    far = torch.tensor([6], device="acme")
+    with pytest.raises(torch.AcceleratorError, match="aten::take: an index is out of range"):
+        x.take(far).cpu()
+    with pytest.raises(torch.AcceleratorError, match="aten::put_: an index is out of range"):
+        x.put_(far, x[:1].clone()).cpu()
+    torch.acme.set_fallback_mode("allow")  # the CPU refuses the rest
+    with pytest.raises(RuntimeError, match="long tensor for index"):
+        x.take(far.int())
+    with pytest.raises(IndexError, match="same number of elements"):
+        x.put_(far, x[:2].clone())
+    with pytest.raises(IndexError, match="empty tensor"):
+        x[:0].put_(far, x[:1].clone())

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.turns_on_kernels
 
 NAMES = (
     "sum mean prod amax amin argmax argmin all any std var std_mean var_mean nansum aminmax "
-    "count_nonzero logsumexp linalg.vector_norm norm trace"
+    "count_nonzero logsumexp linalg.vector_norm norm trace renorm hash_tensor"
 )
 
 
@@ -94,3 +94,49 @@ def test_of_no_values(on_device):
     assert x.sum(0).shape == (0,)
     with pytest.raises(IndexError, match="non-zero size"):
         x.amax(1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_rows_of_limited_norm(dtype, on_device):
+    a = torch.randn(5, 40).to(dtype)
+    a[2] /= 100  # of a norm that stays
+    tolerance = 1e-5 if dtype == torch.float32 else 2e-2
+    for order, dim in ((2, 0), (1, -1), (torch.inf, 0), (3.5, 0)):
+        want = torch.renorm(a, order, dim, 1.5)
+        got = torch.renorm(a.acme(), order, dim, 1.5)
+        torch.testing.assert_close(got.cpu(), want, rtol=tolerance, atol=tolerance)
+        x = a.t().contiguous().acme().t()
+        x.renorm_(order, dim, 1.5)
+        torch.testing.assert_close(x.cpu(), want, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.skipif(not hasattr(torch.ops.aten, "linalg__powsum"), reason="torch has it since 2.13")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_sums_of_powers(dtype, on_device):
+    a = torch.randn(7, 300).to(dtype)
+    x = a.acme()
+    tolerance = 1e-5 if dtype == torch.float32 else 2e-2
+    powsum = torch.ops.aten.linalg__powsum
+    for order in (2, 3, 0, 1, 1.5):
+        for dim, keepdim in ((None, False), ([1], True), ([0, 1], False)):
+            want = powsum(a, order, dim, keepdim)
+            got = powsum(x, order, dim, keepdim)
+            torch.testing.assert_close(got.cpu(), want, rtol=tolerance, atol=tolerance)
+    many = torch.full((100,), 300.0).to(dtype)  # whose squares float16 does not have
+    got = powsum(many.acme(), 2, dtype=torch.float32)
+    torch.testing.assert_close(got.cpu(), powsum(many, 2, dtype=torch.float32))
+
+
+TYPES = [torch.float32, torch.float16, torch.int64, torch.int32, torch.uint8, torch.bool]
+
+
+@pytest.mark.skipif(BACKEND == "python_opencl", reason="float64 is a module of its own")
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_hashes_are_the_cpus(dtype, on_device):
+    a = (torch.randn(30, 5000) * 9).abs().to(dtype)
+    for dim, keepdim in ((0, False), (1, True), ([0, 1], False), ((), False)):
+        want = torch.hash_tensor(a, dim, keepdim=keepdim)
+        got = torch.hash_tensor(a.acme(), dim, keepdim=keepdim)
+        assert got.dtype == torch.uint64
+        assert torch.equal(got.cpu(), want)
+    assert torch.equal(torch.hash_tensor(a[:0].acme(), 1).cpu(), torch.hash_tensor(a[:0], 1))
