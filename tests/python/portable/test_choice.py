@@ -23,6 +23,16 @@ def test_operators_can_be_left_out(run_python, on_device):
     assert left.output == "36.0 ['aten::add.Tensor']"
 
 
+def test_without_its_kernel_ldexp_is_as_exact(run_python, on_device):
+    code = """
+import torch, torch_acme
+x = torch.tensor([1e-30], device="acme")
+print(torch.ldexp(x, torch.tensor([140], device="acme")).isinf().item())
+"""
+    left = run_python(code, OUTBACK_PORTABLE_EXCLUDED="aten::ldexp.Tensor")
+    assert left.output == "False"  # 2^140, a factor of the composed form, is infinite
+
+
 def test_a_driver_that_refuses_the_kernels_is_named_once(run_python, on_device):
     made = run_python(ADDS, check=False, OUTBACK_FAULTS="kernels.module_load:*=internal")
     assert made.output.splitlines()[-1].startswith("36.0 ['aten::add.Tensor'")
