@@ -14,6 +14,7 @@ void add_cat(ops::registrar& to);
 void add_copies(ops::registrar& to);
 void add_dropout(ops::registrar& to);
 void add_elementwise(ops::registrar& to);
+void add_fake_quantization(ops::registrar& to);
 void add_gates(ops::registrar& to);
 void add_grad_scaler(ops::registrar& to);
 void add_index_moves(ops::registrar& to);

@@ -14,6 +14,7 @@ void add_all(ops::registrar& to) {
   add_copies(to);
   add_dropout(to);
   add_elementwise(to);
+  add_fake_quantization(to);
   add_gates(to);
   add_grad_scaler(to);
   add_index_moves(to);

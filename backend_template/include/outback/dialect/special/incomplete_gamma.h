@@ -32,8 +32,9 @@ DEVICE REAL FN(special_igamma_factor)(REAL a, REAL x) {
     const REAL root = pow(x, a * NUM(0.5)) * exp(x * NUM(-0.5));
     return root / tgamma(1 + a) * root;
   }
-  const REAL far = (x - a) / a, z = 1 / (a * a);
-  const REAL exponent = far < NUM(-0.5) ? log(x / a) - far : FN(special_log1p_less)(far);
+  const REAL relative = (x - a) / a, z = 1 / (a * a);
+  const REAL exponent =
+      relative < NUM(-0.5) ? log(x / a) - relative : FN(special_log1p_less)(relative);
   const REAL stirling = POLY5(z, 8.33333333333333333e-2, -2.77777777777777778e-3,
                               7.93650793650793651e-4, -5.95238095238095238e-4,
                               8.41750841750841751e-4) /
@@ -85,8 +86,8 @@ DEVICE REAL FN(special_igammac_fraction)(REAL a, REAL x) {
 // 8.12.3, 8.12.4, 8.12.8). The coefficients were computed for this file, as fractions, with DLMF
 // 8.12.11 and 8.12.12.
 DEVICE REAL FN(special_igamma_uniform)(REAL a, REAL x, REAL sign) {
-  const REAL far = (x - a) / a, half_square = -FN(special_log1p_less)(far);
-  const REAL size = sqrt(2 * half_square), eta = far < 0 ? -size : size;
+  const REAL relative = (x - a) / a, half_square = -FN(special_log1p_less)(relative);
+  const REAL size = sqrt(2 * half_square), eta = relative < 0 ? -size : size;
 #ifdef REAL_IS_F64
   const REAL c0 =
       POLY17(eta, -3.33333333333333333e-1, 8.33333333333333333e-2, -1.48148148148148148e-2,
