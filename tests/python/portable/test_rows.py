@@ -275,3 +275,20 @@ def test_gates(on_device, dtype):
     check(lambda x: F.logsigmoid(x.T), values(dtype, 6, 50))
     check(lambda x: F.glu(x, 1), values(dtype, 5, 12, 3))
     check(lambda x: F.glu(x.mT, 1), values(dtype, 2, 3, 8))
+
+
+def test_group_norm_of_one_channel_and_of_none(on_device):
+    x = torch.randn(2, 1, 3, 3).to(memory_format=torch.channels_last)
+    for given in (x, x.as_strided((2, 1, 3, 3), (9, 1, 3, 1))):
+        got, want = (torch.group_norm(place, 1) for place in (given.acme(), given))
+        assert got.stride() == want.stride()
+    of_nothing = torch.zeros(2, 6, 0).acme()
+    weight = torch.ones(6, device="acme", requires_grad=True)
+    (slope,) = torch.autograd.grad(F.group_norm(of_nothing, 2, weight).sum(), weight)
+    assert slope.isnan().all()
+
+
+def test_group_norm_refuses_other_strides():
+    x = torch.randn(2, 6, 4).acme()
+    with pytest.raises(RuntimeError, match=r"X\.is_contiguous"):
+        torch.native_group_norm(x.mT.contiguous().mT, None, None, 2, 6, 4, 2, 1e-5)

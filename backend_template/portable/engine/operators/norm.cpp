@@ -193,8 +193,10 @@ three_tensors group_norm(const at::Tensor& input, const optional_tensor& weight_
   const auto is_vector = [&](const at::Tensor& given) {
     return !given.defined() || (given.dim() == 1 && given.numel() == width);
   };
+  // PyTorch refuses an input with other strides.
   const bool fit = groups > 0 && width % groups == 0 && is_vector(weight) && is_vector(bias) &&
-                   input.numel() == count * width * places;
+                   input.numel() == count * width * places &&
+                   input.is_contiguous(input.suggest_memory_format());
   if (!fit) throw no_kernel();
   type_of_floats(input.scalar_type());
   const c10::ScalarType dtype = dtype_beside(input, weight, bias);
@@ -206,14 +208,16 @@ three_tensors group_norm(const at::Tensor& input, const optional_tensor& weight_
     return {at::empty_like(input, format), at::zeros({count, groups}, of_statistics),
             at::full({count, groups}, nan, of_statistics)};
   }
-  const at::Tensor out = at::empty_like(input, at::MemoryFormat::Contiguous);
+  at::Tensor out = at::empty_like(input, format);
+  const dense_output written(out);
   at::Tensor mean = at::empty({count, groups}, of_statistics);
   at::Tensor rstd = at::empty({count, groups}, of_statistics);
   const bool is_wide = dtype == c10::kFloat;
   const sizes of{count * groups, width / groups * places, groups,
                  places,         int32_t{is_wide},        int32_t{is_wide}};
-  run_norm(of, eps, input, weight, bias, out, mean, rstd);
-  return {out.contiguous(format), std::move(mean), std::move(rstd)};
+  run_norm(of, eps, input, weight, bias, written.written(), mean, rstd);
+  written.finish();
+  return {std::move(out), std::move(mean), std::move(rstd)};
 }
 
 three_tensors group_norm_backward(const at::Tensor& grad_out, const at::Tensor& input,
@@ -241,7 +245,9 @@ three_tensors group_norm_backward(const at::Tensor& grad_out, const at::Tensor& 
   auto& [grad_input, grad_weight, grad_bias] = made;
   if (input.numel() == 0) {
     if (output_mask[0]) grad_input = at::zeros_like(input, {}, format);
-    if (output_mask[1]) grad_weight = at::zeros({width}, of_parameters);
+    // Of samples without values, 0 * NaN; of no samples, 0.
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    if (output_mask[1]) grad_weight = at::full({width}, count > 0 ? nan : 0.0, of_parameters);
     if (output_mask[2]) grad_bias = at::zeros({width}, of_parameters);
     return made;
   }
@@ -253,9 +259,10 @@ three_tensors group_norm_backward(const at::Tensor& grad_out, const at::Tensor& 
                  int32_t{of_statistics == c10::kFloat}};
   const backward_inputs given(grad_out, input, mean, rstd);
   if (output_mask[0]) {
-    const at::Tensor gradient = at::empty_like(input, at::MemoryFormat::Contiguous);
-    run_input_gradient(of, given, weight, gradient);
-    grad_input = gradient.contiguous(format);
+    grad_input = at::empty_like(input, format);
+    const dense_output written(grad_input);
+    run_input_gradient(of, given, weight, written.written());
+    written.finish();
   }
   if (output_mask[1]) grad_weight = at::empty({width}, of_parameters);
   if (output_mask[2]) grad_bias = at::empty({width}, of_parameters);
