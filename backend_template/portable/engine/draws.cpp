@@ -28,6 +28,8 @@ draws take_draws(const std::optional<at::Generator>& generator, c10::DeviceIndex
   const int64_t turns = ceil_div(count, threads * values);
   auto* source =
       at::get_generator_or_default<core::generator>(generator, core::default_generator(device));
+  TORCH_CHECK(source->device().index() == device, "Expected a generator of ",
+              c10::Device(core::device_type, device), " but found one of ", source->device());
   const std::lock_guard<std::mutex> lock(source->mutex_);
   const core::philox_position at = source->advance(static_cast<uint64_t>(turns * words_a_turn));
   return {at.seed, at.offset / words_a_turn, count, threads};

@@ -25,7 +25,7 @@ struct draws {
 /// Returns the position for a launch that draws `count` numbers, 1 or more, `values` of them a
 /// turn, from `generator` or the device's default one, and moves the generator on. The numbers
 /// depend on the position and the count alone, and not on the device. Locks the generator. Throws
-/// what core::generator::advance throws, and c10::Error for a generator of another type.
+/// what core::generator::advance throws, and c10::Error for a generator of another device.
 draws take_draws(const std::optional<at::Generator>& generator, c10::DeviceIndex device,
                  int64_t count, int values);
 

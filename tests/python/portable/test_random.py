@@ -228,6 +228,9 @@ def test_a_generator_of_another_device_is_refused(on_device):
     ):
         with pytest.raises(RuntimeError, match="Expected a 'acme' device type for generator"):
             draw()
+    if torch.acme.device_count() > 1:
+        with pytest.raises(RuntimeError, match="Expected a generator of acme:0"):
+            torch.rand(3, device="acme:0", generator=torch.Generator("acme:1"))
 
 
 def test_tensors_that_are_not_dense(on_device):
