@@ -82,7 +82,20 @@ class Sides:
                 return SameRefusal(by_cpu)
             said = f"raises {describe(device_error)}; {by_cpu}"
             return NotOnDevice(said) if _has_no_kernel(device_error) else Mismatch(said)
+        if self._reports_later():
+            return SameRefusal(by_cpu)
         return Mismatch(f"gives an answer; {by_cpu}")
+
+    def _reports_later(self) -> bool:
+        """Whether the device's work has failed. An index or a class out of range is in the device's
+        memory, so that kernels find it after the call has returned, as those of CUDA do."""
+        if self.device.type == "cpu":
+            return False
+        try:
+            torch.accelerator.synchronize(self.device)
+        except torch.AcceleratorError:
+            return True
+        return False
 
 
 @dataclasses.dataclass(frozen=True)

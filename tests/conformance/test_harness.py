@@ -17,6 +17,8 @@ import torch
 
 from conformance import suite_settings
 from conformance.opinfo import catalog, cli, compact, gate, listing, results
+from conformance.opinfo.calls import SameRefusal, Sides
+from conformance.opinfo.comparing import Mismatch
 from conformance.opinfo.run import run as run_samples
 from conformance.opinfo.settings import PHASES, SHARED, Settings, Shard
 from conformance.opinfo.subjects import key_of
@@ -251,6 +253,23 @@ def test_raising_as_the_cpu_does_is_counted(document):
 def test_an_answer_or_another_exception_where_the_cpu_raises_is_a_failure(document, op, says):
     assert op_entry(document, op, "forward")["status"] == "failed"
     assert says in op_entry(document, op, "forward")["error"]
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict"), [(torch.AcceleratorError("outside", 1), SameRefusal), (None, Mismatch)]
+)
+def test_a_device_may_say_later_what_the_cpu_refuses(monkeypatch, error, verdict):
+    def wait(_device):
+        if error:
+            raise error
+
+    def refuse():
+        raise IndexError("outside")
+
+    monkeypatch.setattr(torch.accelerator, "synchronize", wait)
+    sides = Sides(lambda _side: None, torch.device("meta"))
+    with pytest.raises(verdict, match="the CPU raises IndexError"):
+        sides.both(refuse, lambda: None)
 
 
 def test_a_crash_of_the_cpu_is_not_the_devices(document):
