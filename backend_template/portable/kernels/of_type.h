@@ -25,6 +25,10 @@
 #define HAS_OWN_KERNELS JOIN(HAS_OWN_KERNELS_, T)
 
 #define C COMPUTED_IN(T)
+// A number that float32 has not got exactly. A kernel without float64 has no literals of it.
+#define LITERAL_f32(x) x##f
+#define LITERAL_f64(x) x
+#define LITERAL(x) JOIN(LITERAL_, C)(x)
 #define N(name) JOIN(name##_, T)
 #define LOAD JOIN(load_, T)
 #define STORE JOIN(store_, T)

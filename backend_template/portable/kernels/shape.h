@@ -9,9 +9,10 @@ typedef struct {
   i64 stride[4][MAX_DIMS];
 } shape;
 
-// The same for elementwise kernels, whose offsets fit into 32 bits; strides are in bytes.
+// The same for elementwise kernels, whose offsets fit into 32 bits; strides are in bytes. Results
+// are values of the type `rounded_to`, unless that is -1, before they get the type of the output.
 typedef struct {
-  i32 dims, types[4], reserved;
+  i32 dims, types[4], rounded_to;
   u32 size[MAX_DIMS];
   u32 stride[4][MAX_DIMS];
 } places;
@@ -109,6 +110,32 @@ ANY_TYPE(f32)
 ANY_TYPE(i64)
 #ifdef HAS_F64
 ANY_TYPE(f64)
+#endif
+
+// `v` as a value of the type.
+DEVICE i64 rounded_i64(i64 v, i32 type) {
+  switch (type) {
+    case 0:
+      return (u8)v;
+    case 1:
+      return (i8)v;
+    case 2:
+      return (i16)v;
+    case 3:
+      return (i32)v;
+    case 11:
+      return v != 0;
+    default:
+      return v;
+  }
+}
+DEVICE f32 rounded_f32(f32 v, i32 type) {
+  return type == 5 ? f32_of_f16(f16_of_f32(v)) : type == 15 ? f32_of_bf16(bf16_of_f32(v)) : v;
+}
+#ifdef HAS_F64
+DEVICE f64 rounded_f64(f64 v, i32 type) {
+  return v;
+}
 #endif
 #undef ANY_TYPE
 #undef LOAD_F64

@@ -362,3 +362,126 @@ def test_tangents_of_gates(dtype, on_device):
         want = torch.func.jvp(gate, (a.double(),), (b.double(),))  # the CPU has no 16-bit kernel
         for mine, theirs in zip(got, want, strict=True):
             close(mine, theirs.to(dtype), dtype)
+
+
+def test_truth_values_and_signs_of_zero(on_device):
+    truth = torch.tensor([True, False])
+    assert torch.equal((~truth.acme()).cpu(), ~truth)
+    zeros = torch.tensor([-0.0, 0.0, -1.5])
+    assert not torch.abs(zeros.acme()).cpu().signbit().any()
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32], ids=str)
+def test_numbers_have_the_dtype_of_the_tensor_beside_them(dtype, on_device):
+    limits = torch.iinfo(dtype)
+    x = torch.tensor([0, 3, limits.min, limits.max]).to(dtype)
+    for number in (-1, limits.max + 3, 2**40 + 5):
+        for function in (torch.lt, torch.eq, torch.maximum, torch.fmod):
+            other = torch.tensor(number)
+            assert torch.equal(function(x.acme(), other.acme().cpu()).cpu(), function(x, other))
+    assert torch.equal(x.acme().clamp(-1, None).cpu(), x.clamp(-1, None))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_comparisons_round_the_number_and_sums_do_not(dtype, on_device):
+    x = torch.full((3,), 0.3, dtype=dtype)
+    assert (x.acme() == 0.3).all()
+    assert torch.equal((x.acme() + 0.3).cpu(), x + 0.3)
+    assert torch.equal((x.acme() * 1.001).cpu(), x * 1.001)
+
+
+def test_numbers_that_do_not_fit_are_refused():
+    x = torch.arange(6, dtype=torch.uint8)
+    calls = [
+        lambda x: x.masked_fill(x > 2, 300),
+        lambda x: x[::2].fill_(300),
+        lambda x: x.clamp(max=300),
+        lambda x: torch.add(x, x, alpha=300),
+        lambda x: torch.nn.functional.threshold(x, 1, 300),
+        lambda x: x.half().masked_fill(x > 2, 1e6),
+        lambda x: x.float()[::2].fill_(1e300),
+    ]
+    for call in calls:
+        with pytest.raises(RuntimeError, match="cannot be converted to type") as want:
+            call(x)
+        with pytest.raises(RuntimeError) as got:
+            call(x.acme())
+        assert str(got.value) == str(want.value)
+
+
+def test_a_result_of_a_wider_dtype_gets_values_of_the_common_one(on_device):
+    x = torch.tensor([0, 1, 200, 255], dtype=torch.uint8)
+    for dtype in (torch.int64, torch.float32, torch.float16):
+        out, want = torch.empty(4, dtype=dtype, device="acme"), torch.empty(4, dtype=dtype)
+        torch.sub(x.acme(), 2, out=out)
+        assert torch.equal(out.cpu(), torch.sub(x, 2, out=want))
+        torch.add(x.acme() > 1, x.acme() > 0, out=out)
+        assert torch.equal(out.cpu(), torch.add(x > 1, x > 0, out=want))
+    halves = torch.rand(40).half()
+    out = torch.empty(40, device="acme")
+    torch.mul(halves.acme(), halves.acme(), out=out)
+    assert torch.equal(out.cpu(), (halves * halves).float())
+
+
+def test_functions_are_as_exact_as_float64_is(on_device):
+    x, y = torch.randn(2, 50, dtype=torch.float64).unbind()
+    for function in (
+        torch.nn.functional.gelu,
+        lambda t: torch.nn.functional.gelu(t, approximate="tanh"),
+        lambda t: torch.logaddexp2(t, y.to(t.device)),
+    ):
+        found = []
+        for place in (x, x.acme()):
+            leaf = place.clone().requires_grad_()
+            result = function(leaf)
+            # The derivative of logaddexp2 is composed of operators without portable kernels.
+            found.append((result, torch.autograd.grad(result.sum(), leaf)[0]))
+        for want, got in zip(*found, strict=True):
+            torch.testing.assert_close(got.cpu(), want, rtol=1e-13, atol=1e-13)
+
+
+def test_a_choice_between_two_numbers_of_the_cpu(on_device):
+    x, number = torch.randn(5), torch.tensor(0.5)
+    got = torch.where(x.acme() > 0, number, 2 * number)
+    assert torch.equal(got.cpu(), torch.where(x > 0, number, 2 * number))
+
+
+def test_what_pytorch_refuses_has_its_words():
+    x, mask = torch.zeros(5), torch.ones(4, 5, dtype=torch.bool)
+    with pytest.raises(RuntimeError, match=r"output with shape .* doesn't match the broadcast"):
+        x.acme().masked_fill_(mask.acme(), 1)
+    out = torch.empty(5, dtype=torch.float16, device="acme")
+    with pytest.raises(RuntimeError, match="expected scalar type Float but found Half"):
+        torch._C._nn.log_sigmoid(x.acme(), out=out)
+
+
+def test_integers_have_no_nan_in_any_memory(on_device):
+    x = torch.ones(3, dtype=torch.int64, device="acme").expand(2, 3)
+    assert torch.equal(x.nan_to_num_().cpu(), torch.ones(2, 3, dtype=torch.int64))
+
+
+def test_truth_values_are_refused_as_the_cpu_refuses_them():
+    x = torch.tensor([[True, False], [True, True]])
+    calls = [
+        lambda x: x.ceil(),
+        lambda x: x.clamp(True),
+        lambda x: x % True,
+        lambda x: x // x,
+        lambda x: x**x,
+        lambda x: x << x,
+        lambda x: torch.gcd(x, x),
+        lambda x: torch.addcmul(x, x, x),
+        lambda x: x.trace(),
+    ]
+    for call in calls:
+        with pytest.raises(RuntimeError, match="not implemented for 'Bool'") as want:
+            call(x)
+        with pytest.raises(RuntimeError) as got:
+            call(x.acme())
+        assert str(got.value) == str(want.value)
+
+
+def test_numbers_beside_truth_values_are_truth_values(on_device):
+    x = torch.tensor([True, False, True, False])
+    assert torch.equal(torch.add(x.acme(), x.acme(), alpha=-1).cpu(), torch.add(x, x, alpha=-1))
+    assert x.acme()[1::2].fill_(0.5).all()

@@ -60,7 +60,10 @@ at::Tensor& copy_of_any(at::Tensor& self, const at::Tensor& src, bool non_blocki
 }
 
 at::Tensor& fill_(at::Tensor& self, const at::Scalar& value) {
-  if (self.is_non_overlapping_and_dense()) return next_fill::call(self, value);
+  // The next provider fills one run of bytes, and refuses a number that does not fit.
+  if (self.is_non_overlapping_and_dense() || !fits(value, self.scalar_type())) {
+    return next_fill::call(self, value);
+  }
   at::TensorIterator elements = at::TensorIteratorConfig()
                                     .set_check_mem_overlap(false)
                                     .check_all_same_dtype(false)

@@ -22,13 +22,12 @@ namespace {
   F(leaky_relu, 1) F(lgamma, 1) F(log, 1) F(log10, 1) F(log1p, 1) F(log2, 1) \
   F(mish, 1) F(reciprocal, 1) F(rsqrt, 1) F(sigmoid, 1) F(silu, 1) F(sin, 1) \
   F(sinh, 1) F(sqrt, 1) F(tan, 1) F(tanh, 1)
-#define FOR_ALL(F) \
-  F(addcmul, 3) F(clamp_max, 1) F(clamp_min, 1) F(heaviside, 2) F(neg, 1) F(sign, 1) \
-  F(threshold, 2)
+#define FOR_ALL(F) F(heaviside, 2) F(neg, 1) F(sign, 1)
+#define FOR_NUMBERS(F) F(addcmul, 3) F(clamp_max, 1) F(clamp_min, 1) F(threshold, 2)
 // The bodies of special functions are called special_op.
 #define FOR_FUNCTIONS(F) \
   F(digamma, 1) F(erfinv, 1) F(i0, 1) F(igamma, 2) F(igammac, 2) F(sinc, 1)
-#define FOR_INTEGERS(F) F(gcd, 2) F(lcm, 2) F(bitwise_not, 1)
+#define FOR_WHOLE_NUMBERS(F) F(gcd, 2) F(lcm, 2)
 // Without a variant in place.
 #define FOR_FLOATS_OUT(F) \
   F(hardshrink, 1) F(logaddexp, 2) F(logaddexp2, 2) F(softplus, 1) \
@@ -55,14 +54,17 @@ namespace {
 
 constexpr auto floats = body::kind::floats;
 constexpr auto all = body::kind::all;
+constexpr auto any_number = body::kind::numbers;
 constexpr auto integers = body::kind::integers;
+constexpr auto whole_numbers = body::kind::whole_numbers;
 
 #define OF_FLOATS(op, operands) constinit body op##_body(#op, operands, floats);
 #define OF_FUNCTION(op, operands) constinit body op##_body("special_" #op, operands, floats);
 #define OF_ALL(op, operands) constinit body op##_body(#op, operands);
-#define OF_INTEGERS(op, operands) constinit body op##_body(#op, operands, integers);
+#define OF_NUMBERS(op, operands) constinit body op##_body(#op, operands, any_number);
+#define OF_WHOLE_NUMBERS(op, operands) constinit body op##_body(#op, operands, whole_numbers);
 #define OF_TRUTH(op, operands) constinit body op##_body(#op, operands, all, true);
-#define OF_TENSORS(op, kind) constinit body op##_body(#op, 2, kind);
+#define OF_TENSORS(op, kind) constinit body op##_body(#op, 2, kind, false, true);
 #define OF_BITS(op) constinit body op##_body(#op, 2, integers);
 #define OF_COMPARISON(op) constinit body op##_body(#op, 2, all, true);
 FOR_FLOATS(OF_FLOATS)
@@ -71,7 +73,8 @@ FOR_FUNCTIONS(OF_FUNCTION)
 FOR_SPECIALS(OF_FUNCTION)
 FOR_ALL(OF_ALL)
 FOR_ALL_OUT(OF_ALL)
-FOR_INTEGERS(OF_INTEGERS)
+FOR_NUMBERS(OF_NUMBERS)
+FOR_WHOLE_NUMBERS(OF_WHOLE_NUMBERS)
 FOR_TRUTH_OUT(OF_TRUTH)
 FOR_TENSORS(OF_TENSORS)
 FOR_BITS(OF_BITS)
@@ -86,14 +89,17 @@ constinit body hardsigmoid_backward_body("hardsigmoid_backward", 2, floats);
 constinit body hardshrink_backward_body("shrink_backward", 2, floats);
 constinit body lerp_body("lerp", 2, floats);
 constinit body lerp_tensors_body("lerp_tensors", 3, floats);
-constinit body shift_left_body("shift_left", 2, integers);
-constinit body shift_right_body("shift_right", 2, integers);
+constinit body bitwise_not_body("bitwise_not", 1, integers);
+constinit body not_body("logical_not", 1, all, true);
+constinit body shift_left_body("shift_left", 2, whole_numbers);
+constinit body shift_right_body("shift_right", 2, whole_numbers);
 
 // Bodies for integers and for floating-point types that have different names.
 template <class Meta, body& of_floats, body& of_integers>
 struct loop_by_type : Meta {
   template <class... Arguments>
   void impl(const Arguments&... arguments) {
+    if (this->common_dtype() == c10::kBool) throw no_kernel();  // PyTorch refuses it
     numbers given;
     (given.take(arguments), ...);
     run_elementwise(*this, c10::isFloatingType(this->common_dtype()) ? of_floats : of_integers,
@@ -105,14 +111,14 @@ constinit body ceil_body("ceil", 1, floats);
 constinit body floor_body("floor", 1, floats);
 constinit body round_body("round", 1, floats);
 constinit body trunc_body("trunc", 1, floats);
-constinit body fmod_body("fmod", 2);
-constinit body remainder_body("remainder", 2);
+constinit body fmod_body("fmod", 2, any_number);
+constinit body remainder_body("remainder", 2, any_number);
 constinit body xlogy_body("special_xlogy", 2, floats);
-constinit body pow_body("pow", 2);
-constinit body pow_of_number_body("pow_of_number", 1);
+constinit body pow_body("pow", 2, any_number);
+constinit body pow_of_number_body("pow_of_number", 1, any_number);
 
-constinit body div_floor_body("div_floor", 2);
-constinit body div_trunc_body("div_trunc", 2);
+constinit body div_floor_body("div_floor", 2, any_number, false, true);
+constinit body div_trunc_body("div_trunc", 2, any_number, false, true);
 
 struct division : at::meta::structured_div_Tensor_mode {
   void impl(const at::Tensor& /*self*/, const at::Tensor& /*other*/,
@@ -121,8 +127,14 @@ struct division : at::meta::structured_div_Tensor_mode {
   }
 };
 
-constinit body clamp_body("clamp", 1);
-constinit body clamp_tensors_body("clamp_tensors", 3);
+struct bitwise_not : at::meta::structured_bitwise_not {
+  void impl(const at::Tensor& self, const at::Tensor& /*out*/) {
+    run_elementwise(*this, self.scalar_type() == c10::kBool ? not_body : bitwise_not_body);
+  }
+};
+
+constinit body clamp_body("clamp", 1, any_number);
+constinit body clamp_tensors_body("clamp_tensors", 3, any_number);
 
 struct clamp_by_numbers : at::meta::structured_clamp {
   void impl(const at::Tensor& /*self*/, at::OptionalScalarRef min, at::OptionalScalarRef max,
@@ -265,7 +277,8 @@ void add_elementwise(ops::registrar& to) {
   FOR_FLOATS(ADD_THREE)
   FOR_FUNCTIONS(ADD_THREE)
   FOR_ALL(ADD_THREE)
-  FOR_INTEGERS(ADD_THREE)
+  FOR_NUMBERS(ADD_THREE)
+  FOR_WHOLE_NUMBERS(ADD_THREE)
   FOR_FLOATS_OUT(ADD_TWO)
   FOR_ALL_OUT(ADD_TWO)
   FOR_TRUTH_OUT(ADD_TWO)
@@ -286,6 +299,7 @@ void add_elementwise(ops::registrar& to) {
   ADD_ROUNDING(round)
   ADD_ROUNDING(trunc)
 
+  add_structured<bitwise_not, ops::bitwise_not, ops::bitwise_not_, ops::bitwise_not_out>(to);
   add_structured<loop<structured_sgn, sign_body>, ops::sgn, ops::sgn_, ops::sgn_out>(to);
   add_structured<loop<structured_fmod_Tensor, fmod_body>, ops::fmod_Tensor, ops::fmod__Tensor,
                  ops::fmod_Tensor_out>(to);

@@ -31,7 +31,11 @@ void run_unary(body& which, const at::Tensor& self, const at::Tensor& out) {
 // `buffer` is exp(-|self|), which the CPU's backward reads.
 std::tuple<at::Tensor&, at::Tensor&> log_sigmoid_out(const at::Tensor& self, at::Tensor& out,
                                                      at::Tensor& buffer) {
-  if (!self.is_floating_point()) throw no_kernel();
+  // PyTorch refuses other dtypes of the results.
+  if (!self.is_floating_point() || out.scalar_type() != self.scalar_type() ||
+      buffer.scalar_type() != self.scalar_type()) {
+    throw no_kernel();
+  }
   out.resize_as_(self);
   buffer.resize_as_(self, at::MemoryFormat::Contiguous);
   TORCH_CHECK(buffer.is_contiguous(),

@@ -5,6 +5,7 @@
 #include <ATen/ScalarOps.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/native/Resize.h>
 
 // Includes all of torch's operators, after the headers that they need and do not include.
 #include <ATen/Functions.h>
@@ -121,7 +122,8 @@ at::Tensor& nan_to_num_out(const at::Tensor& self, std::optional<double> nan,
     case c10::kBFloat16:
       return unary_out(nan_to_num_body, self, out, limits_or<c10::BFloat16>(nan, most, least));
     default:
-      return unary_out(copy_body, self, out);
+      at::native::resize_output(out, self.sizes());
+      return out.copy_(self);
   }
 }
 
@@ -357,13 +359,18 @@ at::Tensor& where_out(const at::Tensor& condition, const at::Tensor& self, const
       !ops::is_ours(out)) {
     throw no_kernel();
   }
+  // A TensorIterator takes one number of the CPU, and moves the other as torch.where does.
+  const bool has_two_numbers = !ops::is_ours(self) && !ops::is_ours(other);
+  const at::Tensor second =
+      has_two_numbers ? at::full({}, other.item(), out.options().dtype(other.scalar_type()))
+                      : other;
   at::TensorIterator elements = at::TensorIteratorConfig()
                                     .check_all_same_dtype(false)
                                     .allow_cpu_scalars(true)
                                     .add_output(out)
                                     .add_const_input(condition)
                                     .add_const_input(self)
-                                    .add_const_input(other)
+                                    .add_const_input(second)
                                     .build();
   run_elementwise(elements, where_body, {}, dtype);
   return out;
@@ -392,8 +399,10 @@ at::Tensor& masked_fill_(at::Tensor& self, const at::Tensor& mask, const at::Sca
   // What PyTorch refuses or warns of is the next provider's: other masks, a number that does not
   // fit, and memory that overlaps itself.
   if (!ops::is_ours(self) || !ops::is_ours(mask) || mask.scalar_type() != c10::kBool ||
+      !at::is_expandable_to(mask.sizes(), self.sizes()) ||
       at::has_internal_overlap(self) != at::MemOverlap::No ||
-      (value.isFloatingPoint() && !c10::isFloatingType(self.scalar_type()))) {
+      (value.isFloatingPoint() && !c10::isFloatingType(self.scalar_type())) ||
+      !fits(value, self.scalar_type())) {
     throw no_kernel();
   }
   const c10::MaybeOwned<at::Tensor> expanded = at::expand_inplace(self, mask, "masked_fill_");
@@ -406,6 +415,7 @@ at::Tensor& masked_fill_by_tensor(at::Tensor& self, const at::Tensor& mask,
                                   const at::Tensor& value) {
   if (value.dim() != 0 || !ops::is_ours(value) || value.scalar_type() != self.scalar_type() ||
       mask.scalar_type() != c10::kBool || !ops::is_ours(mask) ||
+      !at::is_expandable_to(mask.sizes(), self.sizes()) ||
       at::has_internal_overlap(self) != at::MemOverlap::No) {
     throw no_kernel();
   }

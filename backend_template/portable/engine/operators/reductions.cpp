@@ -295,7 +295,7 @@ at::Tensor count_nonzero(const at::Tensor& self, at::IntArrayRef dims) {
 }
 
 at::Tensor trace(const at::Tensor& self) {
-  if (self.dim() != 2) throw no_kernel();
+  if (self.dim() != 2 || self.scalar_type() == c10::kBool) throw no_kernel();
   return at::sum(self.diagonal());
 }
 

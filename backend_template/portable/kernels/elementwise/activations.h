@@ -6,10 +6,10 @@ VALUE(tanh_backward, 2, a * (1 - b * b))     // b: the result
 VALUE(gelu, 1, a*(C)0.5f * (1 + erf(a * SQRT_HALF)))
 VALUE(gelu_backward, 2,
       a*((C)0.5f * (1 + erf(b * SQRT_HALF)) +
-         b * CONSTANT(0.39894228040143267794) * exp((C)-0.5f * b * b)))
+         b * LITERAL(0.39894228040143267794) * exp((C)-0.5f * b * b)))
 VALUE(gelu_tanh, 1,
       (C)0.5f * a *
-          (1 + tanh(CONSTANT(0.79788456080286535588) * (a + CONSTANT(0.044715) * a * a * a))))
+          (1 + tanh(LITERAL(0.79788456080286535588) * (a + LITERAL(0.044715) * a * a * a))))
 VALUE(gelu_tanh_backward, 2, N(gelu_tanh_backward_of)(a, b))
 VALUE(silu, 1, a / (1 + exp(-a)))
 VALUE(silu_backward, 2, a* N(sigmoid_of)(b) * (1 + b * (1 - N(sigmoid_of)(b))))

@@ -23,7 +23,7 @@ DEVICE C N(log_add_exp2_of)(C a, C b) {
   if (isinf(a) && a == b) return a;
   const C most = a > b ? a : b, least = a > b ? b : a;
   return a != a || b != b ? a + b
-                          : most + log1p(exp2(least - most)) * CONSTANT(1.4426950408889634074);
+                          : most + log1p(exp2(least - most)) * LITERAL(1.4426950408889634074);
 }
 DEVICE C N(sigmoid_of)(C a) {
   return 1 / (1 + exp(-a));
@@ -33,7 +33,7 @@ DEVICE C N(mish_backward_of)(C grad, C a) {
   return grad * (soft + a * N(sigmoid_of)(a) * (1 - soft * soft));
 }
 DEVICE C N(gelu_tanh_backward_of)(C grad, C a) {
-  const C beta = CONSTANT(0.79788456080286535588), kappa = CONSTANT(0.044715);
+  const C beta = LITERAL(0.79788456080286535588), kappa = LITERAL(0.044715);
   const C inner = beta * (a + kappa * a * a * a), curve = tanh(inner);
   return grad * ((C)0.5f * (1 + curve) +
                  (C)0.5f * a * (1 - curve * curve) * beta * (1 + 3 * kappa * a * a));

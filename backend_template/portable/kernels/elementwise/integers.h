@@ -1,5 +1,6 @@
 // Bodies for integers and bools, which are computed in i64. Shifts by a negative number or by all
 // bits and more are defined, as in PyTorch.
+VALUE(abs, 1, a < 0 ? -a : a)
 VALUE(bitwise_not, 1, ~a)
 VALUE(bitwise_and, 2, a& b)
 VALUE(bitwise_or, 2, a | b)

@@ -8,4 +8,4 @@ VALUE(huber_loss, 2, N(huber_of)(a - b, s))
 VALUE(huber_loss_backward, 3, s* a*(b - c <= -t ? -t : b - c >= t ? t : b - c))
 // An input outside of 0 to 1 gives NaN.
 VALUE(binary_cross_entropy, 2, (b - 1) * LARGER(log1p(-a), (C)-100) - b * LARGER(log(a), (C)-100))
-VALUE(binary_cross_entropy_backward, 3, s* a*(b - c) / LARGER((1 - b) * b, (C)1e-12f))
+VALUE(binary_cross_entropy_backward, 3, s* a*(b - c) / LARGER((1 - b) * b, LITERAL(1e-12)))

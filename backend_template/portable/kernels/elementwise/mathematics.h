@@ -1,4 +1,5 @@
 // Bodies for floating-point types.
+VALUE(abs, 1, fabs(a))  // also of -0
 VALUE(div, 2, a / b)
 VALUE(div_trunc, 2, trunc(a / b))
 VALUE(addcdiv, 3, a + s * (b / c))
@@ -51,7 +52,7 @@ VALUE(round_decimals, 1, t != 0 ? rint(a / s) * s : rint(a * s) / s)
 VALUE(trunc, 1, trunc(a))
 VALUE(frac, 1, a - trunc(a))
 VALUE(angle, 1, a != a ? a : a < 0 ? acos((C)-1) : (C)0)
-VALUE(renorm_factor, 1, a > s ? s / (a + CONSTANT(1e-7)) : (C)1)
+VALUE(renorm_factor, 1, a > s ? s / (a + LITERAL(1e-7)) : (C)1)
 VALUE(nan_to_num, 1, a != a ? s : a == INF ? t : a == -INF ? u : a)
 TRUTH(isnan, 1, a != a)
 TRUTH(isposinf, 1, a == INF)
