@@ -7,7 +7,7 @@ from torch.profiler import ProfilerActivity, profile
 pytestmark = pytest.mark.turns_on_kernels
 
 
-def test_a_capture_replays_them(on_device):
+def test_a_capture_replays_them(on_device, captures):
     x, w = torch.randn(8, 8).acme(), torch.randn(8, 8).acme()
     torch.acme.synchronize()
     graph = torch.acme.CUDAGraph()
