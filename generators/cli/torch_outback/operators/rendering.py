@@ -47,7 +47,7 @@ def lines(document: Document, model: DeviceModel, most: int) -> Iterator[str]:
 
 def _head(document: Document) -> Iterator[str]:
     device = document.device or "no device was used"
-    where = {"cpu": "the CPU's kernels run in place", None: "kernels run over copies"}
+    where = {"cpu": "the CPU's kernels run in place", None: "the CPU cannot address its memory"}
     how = where.get(document.kernels, f"the kernels of {document.kernels} run in place")
     whose = click.style(printable(f"{document.backend}: {device}"), bold=True)
     yield whose + printable(f", torch {document.torch}" + (f"; {how}" if document.device else ""))

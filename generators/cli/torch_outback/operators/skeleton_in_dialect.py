@@ -88,7 +88,7 @@ def _of(
     used = [*tensors, *(name for _, name in numbers)]
     supported = skeleton.unused(inputs, *tensors)
     indent = "    " if isinstance(found, Class) else "  "
-    condition = _condition(indent, tensors)
+    condition = _condition(indent, tensors, isinstance(found, Class) and found.is_loop)
     if isinstance(found, Class):
         result = found.arguments.split()[-1]
         return _HEAD + _OF_CLASS.format(
@@ -115,8 +115,10 @@ def _of(
     )
 
 
-def _condition(indent: str, tensors: list[str]) -> str:
+def _condition(indent: str, tensors: list[str], is_loop: bool) -> str:
     parts = [f"is_dense_float({name})" for name in tensors]
+    if is_loop:  # the kernel broadcasts nothing
+        parts += [f"{name}.sizes() == {tensors[0]}.sizes()" for name in tensors[1:]]
     line = f"{indent}return {' && '.join(parts)};"
     if len(line) <= skeleton.WIDEST:
         return line
@@ -139,7 +141,8 @@ _HEAD = """\
 
 _IS_DENSE = """\
 bool is_dense_float(const at::Tensor& tensor) {{
-  return tensor.scalar_type() == at::kFloat && tensor.is_contiguous();
+  return tensor.is_privateuseone() && tensor.scalar_type() == at::kFloat &&
+         tensor.is_contiguous();
 }}
 """
 
@@ -174,7 +177,11 @@ namespace {{
   }}
   // PyTorch has checked the arguments and made the result.
 {declaration}
-    const at::Tensor dense = {result}.contiguous();
+    // The result itself, or what is copied to a result of another dtype or other strides.
+    const at::Tensor dense =
+        is_dense_float({result})
+            ? {result}
+            : at::empty({result}.sizes(), {result}.options().dtype(at::kFloat));
 {launch}
     if (!dense.is_same({result})) {result}.copy_(dense);
   }}
@@ -209,7 +216,7 @@ namespace {{
 
 // PyTorch has no class for this operator: the kernel checks the arguments and makes the result.
 {declaration}
-  const at::Tensor dense = at::empty_like({first});
+  const at::Tensor dense = at::empty_like({first});  // of the result's sizes
 {launch}
   return dense;
 }}
