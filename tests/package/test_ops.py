@@ -465,6 +465,15 @@ def test_lines_in_the_dialect_are_no_longer_either():
         assert max(map(len, f"{made.launch}\n{made.kernel}".splitlines())) <= 100
 
 
+def test_a_loop_in_the_dialect_takes_operands_of_the_same_sizes():
+    of_loop, of_rows = (skeleton_in_dialect.texts(it, "mine").launch for it in ("mul.Tensor", "mm"))
+    assert "other.sizes() == self.sizes()" in of_loop
+    assert "sizes() ==" not in of_rows
+    # Neither a number on the CPU nor a result of another dtype is memory for the kernel.
+    assert "is_privateuseone()" in of_loop
+    assert "dtype(at::kFloat)" in of_loop
+
+
 @pytest.mark.parametrize("operator", ["aten::no_such", "acme::mine", "aten::addmm.no_such", "a b"])
 def test_an_operator_that_is_none_is_refused(operator):
     with pytest.raises(Refused, match=f"--skeleton {operator}: "):

@@ -66,3 +66,6 @@ RUNS = (
         for driver in STAND_INS
     ),
 )
+
+# Conformance at standard alone: the tests of portable kernels have a suite of their own.
+PORTABLE_RUN = Run("portable kernels", "python_protected", "", {"OUTBACK_HOST_PROTECTED": "1"})

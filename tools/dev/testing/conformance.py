@@ -18,7 +18,7 @@ def report(on: Run, level: str) -> Path:
     return LOG / f"conformance-{level}-{on.short_name}.json"
 
 
-def run(environment: Environment, on: Run, level: str) -> str:
+def run(environment: Environment, on: Run, level: str, expectations: Path | None = None) -> str:
     """At `level` on the backend of that run; the page and the report stay in build/log."""
     folder = environment.build / "dev"
     on.require(folder)
@@ -30,6 +30,8 @@ def run(environment: Environment, on: Run, level: str) -> str:
     command = [environment.python, "-m", "torch_outback", "conformance", "--device", "acme"]
     command += ["--import", "torch_acme", "--level", level]
     command += ["--json", made, "--html", made.with_suffix(".html")]
+    if expectations:
+        command += ["--expectations", expectations]
     with console.step(f"conformance, {level}, {on.name}") as step:
         done = shell.run(name, command, env=variables, check=False)
         if done.returncode not in _SAID_ALL:

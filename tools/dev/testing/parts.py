@@ -23,7 +23,7 @@ from .. import (
 from ..architecture import page as architecture_page
 from ..environment import DEFAULT_TORCH, Environment, provide_cuda, provide_intel_opencl
 from ..paths import ROOT
-from ..python_runs import RUNS, Run
+from ..python_runs import PORTABLE_RUN, RUNS, Run
 from ..stand_ins import STAND_INS, StandIn
 from . import conformance, ctest, samples, sanitizers
 from .limits import WORKERS
@@ -121,11 +121,11 @@ def _conformance_quick(on: Run) -> Part:
     )
 
 
-def _conformance(on: Run) -> Part:
+def _conformance(on: Run, expectations: Path | None = None) -> Part:
     return _long(
         f"conformance-{on.short_name}",
         f"`outback conformance` at standard on acme: {on.name}",
-        lambda it: conformance.run(it.environment, on, "standard"),
+        lambda it: conformance.run(it.environment, on, "standard", expectations),
     )
 
 
@@ -274,6 +274,7 @@ PARTS = (
     # A driver's memory is in place or apart, as the host's is: drivers are at standard only.
     *(_conformance_quick(run) for run in RUNS if run.driver is None),
     *map(_conformance, RUNS),
+    _conformance(PORTABLE_RUN, ROOT / "tests/conformance/portable.expectations"),
     _long(
         "cpp-long",
         "the C++ tests with more and longer random programs",
