@@ -140,3 +140,14 @@ def test_hashes_are_the_cpus(dtype, on_device):
         assert got.dtype == torch.uint64
         assert torch.equal(got.cpu(), want)
     assert torch.equal(torch.hash_tensor(a[:0].acme(), 1).cpu(), torch.hash_tensor(a[:0], 1))
+
+
+def test_sums_of_truth_values_take_each_value_for_one_first(on_device):
+    torch.acme.set_fallback_mode("allow")
+    values = torch.tensor([[0.5, 0.0], [-0.25, 0.0]])
+    for function in (torch.sum, torch.prod):
+        want = function(values, 0, dtype=torch.bool)
+        assert torch.equal(function(values.acme(), 0, dtype=torch.bool).cpu(), want)
+        mask = values != 0
+        want = function(mask, 0, dtype=torch.bool)
+        assert torch.equal(function(mask.acme(), 0, dtype=torch.bool).cpu(), want)

@@ -38,6 +38,8 @@ void reduce(const at::Tensor& self, const at::Tensor& out, at::OptionalIntArrayR
             bool keepdim, reduction& which, c10::ScalarType dtype, const at::Scalar& nothing,
             double s = 0) {
   if (out.numel() == 0) return;
+  // PyTorch makes each value a bool first; kernels would read 0.5 as the integer 0.
+  if (dtype == c10::kBool && self.scalar_type() != c10::kBool) throw no_kernel();
   if (self.numel() == 0) {
     out.fill_(nothing);
     return;
