@@ -292,3 +292,16 @@ def test_group_norm_refuses_other_strides():
     x = torch.randn(2, 6, 4).acme()
     with pytest.raises(RuntimeError, match=r"X\.is_contiguous"):
         torch.native_group_norm(x.mT.contiguous().mT, None, None, 2, 6, 4, 2, 1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float64], ids=str)
+def test_squared_distances_of_two_dtypes_have_gradients(dtype, on_device):
+    torch.acme.set_fallback_mode("allow")
+    a, b = torch.randn(5), torch.randn(5).to(dtype)
+    x, y = a.acme().requires_grad_(), b.acme().requires_grad_()
+    a.requires_grad_()
+    b.requires_grad_()
+    F.mse_loss(a, b).backward()
+    F.mse_loss(x, y).backward()
+    torch.testing.assert_close(x.grad.cpu(), a.grad)
+    torch.testing.assert_close(y.grad.cpu(), b.grad)

@@ -98,6 +98,11 @@ double share_of(const at::Tensor& self, int64_t reduction) {
 at::Tensor& mse_loss_backward_out(const at::Tensor& grad, const at::Tensor& self,
                                   const at::Tensor& target, int64_t reduction,
                                   at::Tensor& grad_input) {
+  // PyTorch promotes other dtypes.
+  if (grad.scalar_type() != self.scalar_type() || target.scalar_type() != self.scalar_type() ||
+      grad_input.scalar_type() != self.scalar_type()) {
+    throw no_kernel();
+  }
   const numbers given(2 * share_of(self, reduction));
   run_backward(mse_loss_backward_body, given, grad, self, target, grad_input);
   return grad_input;
