@@ -485,3 +485,66 @@ def test_numbers_beside_truth_values_are_truth_values(on_device):
     x = torch.tensor([True, False, True, False])
     assert torch.equal(torch.add(x.acme(), x.acme(), alpha=-1).cpu(), torch.add(x, x, alpha=-1))
     assert x.acme()[1::2].fill_(0.5).all()
+
+
+def test_numbers_have_the_bits_of_the_dtype_beside_integers(on_device):
+    values = {
+        torch.int8: torch.tensor([-128, -3, 0, 44, 100, 127], dtype=torch.int8),
+        torch.uint8: torch.tensor([0, 1, 44, 253, 255], dtype=torch.uint8),
+        torch.int16: torch.tensor([-32768, 0, 5, 32767], dtype=torch.int16),
+        torch.int32: torch.tensor([-(2**31), 0, 5, 2**31 - 1], dtype=torch.int32),
+    }
+    for number in (300, -3, 2**40 + 5):
+        for dtype, a in values.items():
+            x = a.acme()
+            for function in (torch.eq, torch.lt, torch.ge, torch.add, torch.floor_divide):
+                got = function(x, number).cpu()
+                assert torch.equal(got, function(a, number)), (function, dtype, number)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "number"),
+    [
+        (torch.int8, 300),
+        (torch.uint8, 300),
+        (torch.int16, -(2**15) - 1),
+        (torch.int32, 2**40),
+        (torch.float16, -1e9),
+        (torch.bfloat16, 1e300),
+        (torch.float32, 1e300),
+    ],
+    ids=str,
+)
+def test_numbers_that_the_dtype_cannot_hold_are_refused(dtype, number, on_device):
+    torch.acme.set_fallback_mode("allow")  # the CPU's kernel has the error
+    x = torch.ones(3, dtype=dtype, device="acme")
+    for function in (
+        lambda: x.masked_fill(x > 0, number),
+        lambda: x.clamp(min=number),
+        lambda: x.clamp(max=number),
+        lambda: torch.add(x, x, alpha=number),
+    ):
+        with pytest.raises(RuntimeError, match="cannot be converted to type"):
+            function()
+    # float('-inf') is no such number.
+    if dtype.is_floating_point:
+        assert x.masked_fill(x > 0, float("-inf")).isneginf().all()
+
+
+def test_a_number_without_a_value_is_none_of_integers(on_device):
+    torch.acme.set_fallback_mode("allow")
+    x = torch.ones(3, dtype=torch.int64, device="acme")
+    for number in (float("nan"), float("inf"), 1e300):
+        with pytest.raises(RuntimeError, match="cannot be converted to type"):
+            torch.nn.functional.threshold(x, number, 0)
+
+
+def test_multiples_of_the_smallest_integer(on_device):
+    smallest = torch.tensor([-(2**63)], device="acme")
+    # The CPU's kernel ends the process here.
+    assert torch.lcm(smallest, torch.tensor([7], device="acme")).item() == -(2**63)
+
+
+def test_the_power_of_minus_one_half_is_a_reciprocal_root(on_device):
+    a = torch.tensor([0.0, -0.0, 4.0, -torch.inf, torch.inf])
+    torch.testing.assert_close(a.acme().pow(-0.5).cpu(), a.pow(-0.5), equal_nan=True)

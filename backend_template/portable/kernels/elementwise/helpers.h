@@ -131,7 +131,8 @@ DEVICE C N(gcd_of)(C a, C b) {
   return b;
 }
 DEVICE C N(lcm_of)(C a, C b) {
-  const C divisor = N(gcd_of)(a, b), product = divisor == 0 ? 0 : a / divisor * b;
+  const C divisor = N(gcd_of)(a, b);
+  const C product = divisor == 0 ? 0 : N(truncated_quotient)(a, divisor) * b;
   return product < 0 ? -product : product;
 }
 #endif

@@ -7,7 +7,11 @@ VALUE(lerp, 2, fabs(s) < (C)0.5f ? a + s * (b - a) : b - (b - a) * (1 - s))
 VALUE(lerp_tensors, 3, fabs(c) < (C)0.5f ? a + c * (b - a) : b - (b - a) * (1 - c))
 VALUE(fmod, 2, fmod(a, b))
 VALUE(pow, 2, pow(a, b))
-VALUE(pow_of_number, 1, s == 2 ? a * a : s == (C)0.5f ? sqrt(a) : pow(a, s))
+VALUE(pow_of_number, 1,
+      s == 2          ? a * a
+      : s == (C)0.5f  ? sqrt(a)
+      : s == (C)-0.5f ? rsqrt(a)
+                      : pow(a, s))
 VALUE(atan2, 2, atan2(a, b))
 VALUE(hypot, 2, hypot(a, b))
 VALUE(copysign, 2, copysign(a, b))
