@@ -28,7 +28,15 @@ from ..stand_ins import STAND_INS, StandIn
 from . import conformance, ctest, samples, sanitizers
 from .limits import WORKERS
 from .pytest_run import run_pytest
-from .suites import BESIDE, ON_CUDA, OTHER_SUITES, PORTABLE_AS_FIBERS, PYTHON_SUITES, Suite
+from .suites import (
+    BESIDE,
+    ON_CUDA,
+    OTHER_SUITES,
+    PORTABLE,
+    PORTABLE_AS_FIBERS,
+    PYTHON_SUITES,
+    Suite,
+)
 
 SHORT, LONG = "short", "long"  # ./dev test, and ./dev test --all
 _MUTANTS = ROOT / "tests/mutants/run.py"
@@ -157,7 +165,11 @@ def _level_zero_executed(work: Work) -> str:
         return f"{suite}; not the kernels in the dialect: clang-22 is missing (Debian's package)"
     variables = {**STAND_INS[1].variables(work.folder), **options}
     kernels = run_pytest(work.environment, "dialect, Level Zero", _DIALECT, variables, workers=1)
-    return f"{suite}; kernels: {kernels}"
+    build.make(work.environment, "dev", ["torch_acme_spirv"])
+    variables |= build.python_path(work.folder, "python_spirv")
+    tests = f"{PORTABLE.tests}/test_training.py"
+    steps = run_pytest(work.environment, "portable, Level Zero", tests, variables, workers=1)
+    return f"{suite}; kernels: {kernels}; training steps by portable kernels: {steps}"
 
 
 def _opencl_on_intel(work: Work) -> str:
