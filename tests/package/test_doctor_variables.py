@@ -30,8 +30,9 @@ def test_the_table_is_that_of_the_page():
 
 
 def test_each_kind_of_value_is_known():
-    """A list of faults or devices, and what is others', has other readers."""
-    others = {"a list of faults", "a list of devices", "anything", "CMake's", "the driver's"}
+    """A list of faults, devices or operators, and what is others', has other readers."""
+    lists = {f"a list of {what}" for what in ("faults", "devices", "operators")}
+    others = lists | {"anything", "CMake's", "the driver's"}
     assert {kind for kind, _ in known.OURS.values()} == known._KINDS.keys() | others
 
 

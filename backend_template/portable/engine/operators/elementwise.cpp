@@ -159,6 +159,15 @@ struct clamp_by_tensors : at::meta::structured_clamp_Tensor {
   }
 };
 
+// The number is an operand of PyTorch's iterator: the body takes no other.
+template <class Meta, body& which>
+struct comparison_with_number : Meta {
+  template <class... Arguments>
+  void impl(const Arguments&... /*arguments*/) {
+    run_elementwise(*this, which);
+  }
+};
+
 constinit body gelu_body("gelu", 1, floats);
 constinit body gelu_tanh_body("gelu_tanh", 1, floats);
 constinit body gelu_backward_body("gelu_backward", 2, floats);
@@ -267,8 +276,8 @@ void add_elementwise(ops::registrar& to) {
 #define ADD_COMPARISON(op)                                                                       \
   add_structured<loop<structured_##op##_Tensor, op##_body>, ops::op##_Tensor, ops::op##__Tensor, \
                  ops::op##_Tensor_out>(to);                                                      \
-  add_structured<loop<structured_##op##_Scalar, op##_body>, ops::op##_Scalar, ops::op##__Scalar, \
-                 ops::op##_Scalar_out>(to);
+  add_structured<comparison_with_number<structured_##op##_Scalar, op##_body>, ops::op##_Scalar,  \
+                 ops::op##__Scalar, ops::op##_Scalar_out>(to);
 #define ADD_DERIVATIVE(op) \
   add_structured<loop<structured_##op, op##_body>, ops::op, ops::op##_grad_input>(to);
 #define ADD_ROUNDING(op)                                                                   \
