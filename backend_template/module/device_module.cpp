@@ -38,7 +38,8 @@ void define_device_module(py::module_& extension) {
   define_memory(native, "The device's memory: what its allocator holds, counts, and remembers.");
   define_host_memory(module);
   define_fallback(module);
-  define_kernels(module);
+  define_kernels(module, native);
+  define_generated_kernels(native);
   define_peer(module);
   define_interop(module, native);
   define_telemetry(module);

@@ -30,7 +30,6 @@ void define_contexts(function_scope& module);     // device, device_of, stream
 void define_streams(function_scope& module);      // Stream, Event, current_stream, ...
 void define_host_memory(function_scope& module);  // host_memory_stats_as_nested_dict, ...
 void define_fallback(function_scope& module);     // set_fallback_mode
-void define_kernels(function_scope& module);      // compile_kernel, Kernel
 void define_operators(function_scope& native);    // the operator report
 void define_peer(function_scope& module);         // can_device_access_peer, ipc_collect
 void define_races(function_scope& native);        // the race finder, for _sanitizer
@@ -38,6 +37,11 @@ void define_telemetry(function_scope& module);    // utilization, temperature, .
 
 // as_cuda, from_cuda, and the argument handling of compiled graphs
 void define_interop(function_scope& module, function_scope& native);
+
+// compile_kernel, Kernel, and what a device wants of a compiler
+void define_kernels(function_scope& module, function_scope& native);
+
+void define_generated_kernels(function_scope& native);  // those of torch.compile
 
 void define_graphs(function_scope& native);  // the base of CUDAGraph, in graphs/
 

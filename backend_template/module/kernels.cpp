@@ -339,17 +339,21 @@ struct made_module {
   std::string bytes;
   uint32_t items;  // in a group
 };
-made_module made_of_dialect(const py::str& source, py::handle items, c10::DeviceIndex device,
-                            const outback_formats& formats) {
+made_module made_of_dialect(const py::str& source, py::handle items, c10::DeviceIndex device) {
+  py::module_ kernels = part("kernels");
+  const py::tuple made = kernels.attr("module_of")(source, items, kernels.attr("target_of")(device));
+  return {made[0].cast<outback_format>(), made[1].cast<std::string>(), made[2].cast<uint32_t>()};
+}
+
+// The fields of _outback/kernels' Target.
+py::tuple kernel_target(c10::DeviceIndex device, const char* caller) {
+  const outback_formats formats = core::kernel_formats(device, caller);
   const outback_device_info& info = core::device_info(device);
   py::list numbers;
   for (uint32_t i = 0; i < formats.count; ++i) numbers.append(formats.list[i]);
-  py::module_ kernels = part("kernels");
-  const py::object target = kernels.attr("Target")(
+  return py::make_tuple(
       numbers, formats.target, info.max_group_size, (info.flags & OUTBACK_NO_FLOAT64) == 0,
       (info.flags & OUTBACK_NO_FLOAT16) == 0, (info.flags & OUTBACK_NO_INT64_ATOMICS) == 0);
-  const py::tuple made = kernels.attr("module_of")(source, items, target);
-  return {made[0].cast<outback_format>(), made[1].cast<std::string>(), made[2].cast<uint32_t>()};
 }
 
 // A text, or an iterable of texts.
@@ -390,7 +394,7 @@ py::object compile_kernel(const py::object& source, const py::object& name, py::
   made_module made = {};
   if (is_dialect(language)) {
     if (!is_text) C10_THROW_ERROR(TypeError, "compile_kernel: a source in the dialect is text");
-    made = made_of_dialect(source, items, index, formats);
+    made = made_of_dialect(source, items, index);
   } else {
     TORCH_CHECK_VALUE(items.is_none(), "compile_kernel: items is for language=\"dialect\"");
     made.format = format_of(language, is_text, formats, index);
@@ -413,7 +417,8 @@ py::object compile_kernel(const py::object& source, const py::object& name, py::
 
 }  // namespace
 
-void define_kernels(function_scope& module) {
+void define_kernels(function_scope& module, function_scope& native) {
+  native.def("kernel_target", &kernel_target, py::arg("device"), py::arg("caller"));
   py::class_<compiled_kernel>(
       module, "Kernel", py::module_local(),
       "A kernel on one device, made by `compile_kernel`. It keeps its code loaded.")

@@ -12,6 +12,7 @@
 #include "backend_template/core/devices/device.h"
 #include "backend_template/core/devices/dtypes.h"
 #include "backend_template/core/interfaces/generator.h"
+#include "backend_template/core/kernels/portable_choice.h"
 #include "backend_template/core/memory/shared_memory.h"
 #include "backend_template/core/streams/stream.h"
 #include "backend_template/core/streams/sync_debug.h"
@@ -143,6 +144,7 @@ void define_native(function_scope& module, const py::module_& package) {
   });
   native.def("memory_in", [](std::string_view sent) { return py::bytes(core::memory_in(sent)); });
   native.def("qualify_name", &qualify_name);
+  native.def("runs_portable_kernels", &core::runs_portable_kernels, py::arg("device"));
   native.def("raw_stream", &raw_stream, py::arg("device_idx"));
   native.def("set_sync_debug_mode",
              [](int mode) { core::set_sync_debug_mode(static_cast<core::sync_debug_mode>(mode)); });

@@ -52,6 +52,23 @@ def raw_stream(device_idx: Any) -> int:
 def set_sync_debug_mode(mode: int) -> None:
     """0, 1 or 2, as torch.cuda's."""
 
+def runs_portable_kernels(device: int) -> bool:
+    """Whether Outback's kernels in the dialect may run on the device. Starts the backend."""
+
+def kernel_target(device: int, caller: str) -> tuple[Any, ...]:
+    """The fields of kernels.Target. Raises NotImplementedError, which names `caller`, where the
+    runtime launches no kernels."""
+
+class GeneratedKernel:
+    """A kernel of torch.compile's on one device, launched on its current stream."""
+
+    def __init__(
+        self, device: int, format: int, module: bytes, items: int, name: str, parameters: str
+    ) -> None:
+        """`parameters` has a letter for each (module/generated_kernel.cpp)."""
+
+    def __call__(self, *arguments: torch.Tensor | float) -> None: ...
+
 def shares_memory(device: Any) -> bool:
     """Whether another process may use the device's memory: the runtime has the group ipc."""
 

@@ -1,4 +1,5 @@
-"""The compiler of the made-up language: compiler.py SOURCE -o MADE --units COUNT."""
+"""The compiler of the made-up language: compiler.py SOURCE -o MADE [--units COUNT]. COUNT is by
+default what the source says in a line #define LSIZE."""
 
 import argparse
 import re
@@ -15,8 +16,10 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("source", type=Path)
     parser.add_argument("-o", dest="made", type=Path, required=True)
-    parser.add_argument("--units", type=int, required=True)
+    parser.add_argument("--units", type=int)
     options = parser.parse_args()
+    if options.units is None:
+        options.units = re.search(r"#define LSIZE (\d+)", options.source.read_text())[1]
     # What the compiler sees: without comments, and without what #if leaves out.
     command = ["c++", "-std=c++20", f"-DMADE_UP_UNITS={options.units}", f"-I{HEADERS}"]
     command += ["-include", HERE / "language.hpp", "-U_FORTIFY_SOURCE", "-x", "c++", "-w"]

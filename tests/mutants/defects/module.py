@@ -52,10 +52,10 @@ MUTANTS = (
     Mutant(
         name="flex_attention_is_fused_with_what_follows",
         breaks="A compiled function fails if it uses the result of flex_attention.",
-        file="backend_template/module/_outback/compile/inductor.py",
+        file="backend_template/module/_outback/compile/in_place.py",
         old="        if isinstance(template, CppFlexAttentionTemplate):\n",
         new="        if template is None:\n",
-        found_by="tests/python/ecosystem/test_flex_attention.py::test_it_is_compiled",
+        found_by="tests/python/compiled/test_flex_attention.py::test_it_is_compiled",
     ),
     Mutant(
         name="a_compiled_logsumexp_keeps_its_precision",
@@ -63,7 +63,7 @@ MUTANTS = (
         file="backend_template/module/_outback/compile/inductor_flex_attention.py",
         old="return result if result is None else lowering.to_dtype(result, fake.dtype)",
         new="return result",
-        found_by="tests/python/ecosystem/test_flex_attention.py::test_it_is_compiled",
+        found_by="tests/python/compiled/test_flex_attention.py::test_it_is_compiled",
     ),
     Mutant(
         name="a_sent_tensor_forgets_its_gradient",

@@ -1,36 +1,6 @@
-"""Programs that compile with Inductor, and programs of several processes."""
+"""Programs of several processes."""
 
 import pytest
-
-# A torch that was built for CUDA warns where it finds nvcc and no device.
-QUIET = """
-import torch, torch_acme
-import logging, warnings
-logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)
-warnings.simplefilter("ignore")
-"""
-
-
-@pytest.fixture
-def run_compiled(run_python, inductor):
-    """Runs source text in a process that has imported the compiler and then the backend."""
-
-    def run(source: str, **environment: str):
-        imports = "import torch, torch._inductor.compile_fx"
-        return run_python(QUIET + source, imports=imports, **inductor, **environment)
-
-    return run
-
-
-@pytest.fixture
-def run_at_first_use(run_python, inductor):
-    """Runs source text in a process that has imported the backend, and not the compiler."""
-
-    def run(source: str):
-        return run_python(QUIET + source, **inductor)
-
-    return run
-
 
 MAIN = """
 import os, sys, warnings

@@ -89,6 +89,14 @@ PORTABLE = Suite(
     targets=("torch_acme_protected",),
     marks="turns_on_kernels and not slow",
 )
+COMPILED = Suite(
+    name="compiled",
+    title="torch.compile by kernels in the dialect, on the host with memory apart",
+    tests=f"{TESTS}/compiled",
+    variables=_on_memory_apart("python_protected"),
+    targets=("torch_acme_protected", "torch_acme_made_up"),
+    marks="not slow",
+)
 PORTABLE_AS_FIBERS = Suite(
     name="portable-fibers",
     title="portable kernels whose items are fibers, which find barriers that are missing",
@@ -151,6 +159,7 @@ OTHER_SUITES = (
         marks="not slow",
     ),
     PORTABLE,
+    COMPILED,
     PORTABLE_ON_OPENCL,
 )
 
@@ -170,8 +179,10 @@ BESIDE = Suite(
     targets=("scaffold",),
 )
 
-# PORTABLE first, since its tests are where `tests/python` is too.
-SUITES = (PORTABLE, *PYTHON_SUITES, *OTHER_SUITES[:-2], PORTABLE_ON_OPENCL, ON_CUDA, BESIDE)
+# These two first, since their tests are where `tests/python` is too.
+_WITHIN = (PORTABLE, COMPILED)
+_FURTHER = tuple(suite for suite in OTHER_SUITES if suite not in _WITHIN)
+SUITES = (*_WITHIN, *PYTHON_SUITES, *_FURTHER, ON_CUDA, BESIDE)
 
 
 def on(run: str) -> Suite:

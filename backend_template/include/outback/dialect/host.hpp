@@ -2,9 +2,12 @@
 // the group's items, which the compiler can vectorize. So a BARRIER costs nothing, and one that is
 // missing is not noticed: dialect/fibers.hpp notices it.
 #pragma once
-#include <math.h>  // the overloads of f32 and f64 under C's names
-
 #include <cstddef>
+// Of libstdc++'s <math.h>, only the overloads of f32 and f64 under C's names are wanted: its special
+// functions are half of the time in which a small kernel compiles.
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS
+#include <math.h>
+
 #include <cstdint>
 #include <type_traits>
 #include <utility>

@@ -91,10 +91,15 @@ def _register_random_state() -> None:
 
 
 def _register_generator() -> None:
-    from . import generators, inductor
+    from . import generators, in_place, inductor
 
-    if not generators.has_vendors():
-        inductor.register()
+    if generators.has_vendors():
+        generators.register_vendors()
+        return
+    inductor.register()
+    in_place.register()
+    # Last: if something above fails, the next import of Inductor tries again.
+    in_place.use()
 
 
 def _register_compilers() -> None:

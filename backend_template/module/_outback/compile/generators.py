@@ -16,8 +16,8 @@ from torch._inductor.virtualized import V
 from torch.fx import GraphModule
 from torch.utils._pytree import tree_leaves
 
-from .. import device_module, name, twin
-from . import inductor
+from .. import _native, device_module, kernels, name, twin
+from . import in_place, inductor, portable
 
 
 def twin_of(device: Any) -> torch.device | None:
@@ -37,20 +37,40 @@ def has_vendors() -> bool:
     return any(hasattr(device_module, own) for own in ("Scheduling", "_inductor_backend_init"))
 
 
+def register_vendors() -> None:
+    """Calls the vendor's function that registers it, if there is one. Newer releases of torch do
+    so where nothing is registered yet (pytorch#192896)."""
+    if common.get_scheduling_for_device(name) is None:
+        getattr(device_module, "_inductor_backend_init", lambda: None)()
+
+
 def _is_host_addressable(device: torch.device) -> bool:
     properties: Any = device_module.get_device_properties(device)
     return bool(properties.is_host_addressable)
 
 
-TWINS = "the twin's (inductor_twin.py)"
+@functools.cache
+def why_no_compiler(index: int) -> str | None:
+    """Why kernels in the dialect cannot be compiled for the device here; None: they can."""
+    return kernels.why_not(kernels.target_of(index, "torch.compile"))
+
+
+def _is_portable(device: torch.device) -> bool:
+    index = device.index or 0
+    return _native.runs_portable_kernels(index) and why_no_compiler(index) is None
+
+
 VENDORS = "the vendor's"
-CPUS = "the CPU's, in place (inductor.py)"
+TWINS = "the twin's (inductor_twin.py)"
+PORTABLE = "kernels in the dialect (portable/)"
+CPUS = "the CPU's, in place (in_place.py)"
 NONE = "none: operator by operator"
 
 # The first one whose condition holds serves a device of ours.
 _CONDITIONS: dict[str, Callable[[torch.device], bool]] = {
-    TWINS: lambda device: twin_of(device) is not None,
     VENDORS: lambda device: has_vendors(),
+    TWINS: lambda device: twin_of(device) is not None,
+    PORTABLE: _is_portable,
     CPUS: _is_host_addressable,
     NONE: lambda device: True,
 }
@@ -58,6 +78,10 @@ _CONDITIONS: dict[str, Callable[[torch.device], bool]] = {
 
 def generator_of(device: torch.device) -> str:
     return next(which for which, serves in _CONDITIONS.items() if serves(device))
+
+
+# Inductor has one generator for a type of devices: the one that the graph at hand needs.
+_USE: dict[str, Callable[[], None]] = {PORTABLE: portable.use, CPUS: in_place.use}
 
 
 # ---- What is compiled
@@ -83,13 +107,21 @@ def _devices(model: Any, example_inputs: Sequence[Any]) -> set[torch.device]:
 
 
 @functools.cache
-def _warn_once() -> None:
+def _warn_once(why: str) -> None:
     """Since torch lets Python forget what it has warned of each time it compiles."""
     warnings.warn(
-        f"{name}: torch.compile's default backend, Inductor, generates code for the CPU, which "
-        "cannot address this device's memory: what is compiled runs operator by operator, as with "
-        'backend="aot_eager"',
+        f'{name}: {why}: what is compiled runs operator by operator, as with backend="aot_eager"',
         stacklevel=3,
+    )
+
+
+def _why_none(device: torch.device) -> str:
+    index = device.index or 0
+    if _native.runs_portable_kernels(index):
+        return f"torch.compile has no compiler for this device: {why_no_compiler(index)}"
+    return (
+        "torch.compile's default backend, Inductor, generates code for the CPU, which cannot "
+        "address this device's memory, and this device's runtime launches no kernels"
     )
 
 
@@ -110,11 +142,21 @@ def register() -> None:
         *rest: Any,
         **named: Any,
     ) -> Any:
-        which = set(map(generator_of, _devices(model, example_inputs)))
-        if NONE in which and not V.aot_compilation:
-            _warn_once()
+        generators = {each: generator_of(each) for each in _devices(model, example_inputs)}
+        which = set(generators.values())
+        ours = which & set(_USE)
+        if (NONE in which or len(ours) > 1) and not V.aot_compilation:
+            _warn_once(_why_none(next(d for d, each in generators.items() if each == NONE)))
             return aot_eager(model, list(example_inputs))
-        inner = functools.partial(inductor_twin.compile_inner, inner_compile)
+
+        @functools.wraps(inner_compile)
+        def inner(*args: Any, **named: Any) -> Any:
+            for each in ours:  # once more: a backward graph is compiled much later
+                _USE[each]()
+            return inductor_twin.compile_inner(inner_compile, *args, **named)
+
+        for each in ours:
+            _USE[each]()
         # Autograd's cache would load a graph for the twin without its aliases.
         changes = {"enable_autograd_cache": False} if TWINS in which else {}
         with functorch_config.patch(changes):

@@ -1,7 +1,8 @@
-"""FlexAttention in Inductor, where it generates code for the CPU. Its template for the CPU computes
-the result alone, which is what inference needs. What else may be asked for, the logsumexp, the
-largest scores and the gradients, is generated from the operators that eager mode uses: fused, but
-with the whole matrix of scores in memory, as in eager mode. Imported when Inductor is.
+"""FlexAttention in Inductor, whose code here is for the CPU or in the dialect. Its template for
+the CPU computes the result alone, which is what inference needs. What else may be asked for there,
+the logsumexp, the largest scores and the gradients, and all of it in the dialect, is generated from
+the operators that eager mode uses: fused, but with the whole matrix of scores in memory, as in
+eager mode. Imported when Inductor is.
 """
 
 import copy
@@ -19,7 +20,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.node import map_arg
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from . import inductor
+from . import in_place, inductor
 
 _FORWARD = torch.ops.higher_order.flex_attention
 _BACKWARD = torch.ops.higher_order.flex_attention_backward
@@ -137,6 +138,8 @@ def _differentiated(*arguments: Any) -> Any:
 def _takes_template(query: Any) -> bool:
     """For the operator that is being lowered. That the logsumexp is asked for says only that
     gradients were not turned off: what counts is whether it is used."""
+    if not in_place.serves(query.get_device().type):
+        return False
     results = V.graph.current_node.users
     others = any(each.args[1] != 0 and each.users for each in results)
     return not others and query.get_dtype() != torch.float64 and flex_cpu.check_cpu_supported()

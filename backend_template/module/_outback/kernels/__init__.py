@@ -4,7 +4,8 @@
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from .. import _native
 from . import cache, compilers
@@ -28,8 +29,17 @@ class Target:
     has_int64_atomics: bool
 
 
-def module_of(source: str, items: int | None, target: Target) -> tuple[int, bytes, int]:
-    """The format, the bytes, and how many items a group of each kernel has.
+def target_of(device: int, caller: str = "compile_kernel") -> Target:
+    """Raises NotImplementedError, with the function's name that the user has called, where the
+    runtime launches no kernels."""
+    return Target(*_native.kernel_target(device, caller))
+
+
+def module_of(
+    source: str, items: int | None, target: Target, folder: Path | None = None
+) -> tuple[int, bytes, int]:
+    """The format, the bytes, and how many items a group of each kernel has. What a compiler makes
+    is kept in `folder`, or where cache.py says.
 
     Raises ValueError for items that are no power of two or too many, and for a source without the
     dialect's header; and RuntimeError where no compiler is there or the compiler refuses the text:
@@ -38,6 +48,22 @@ def module_of(source: str, items: int | None, target: Target) -> tuple[int, byte
     items = _items(items, target)
     _check_header(source)
     definitions, text = _definitions(items, target), _with_headers(source)
+    number, compiler = _chosen(target)
+    # Below the definitions, so that a vendor's words see what the device has.
+    whole = definitions + compiler.words + text
+    return number, _made(number, compiler, whole, target.target, folder), items
+
+
+def why_not(target: Target) -> str | None:
+    """Why the dialect cannot be compiled for the device here; None: it can."""
+    try:
+        _chosen(target)
+    except RuntimeError as error:
+        return str(error)
+    return None
+
+
+def _chosen(target: Target) -> tuple[int, compilers.Compiler]:
     missing = []
     for number in target.formats:
         compiler = compilers.of(number)
@@ -45,9 +71,7 @@ def module_of(source: str, items: int | None, target: Target) -> tuple[int, byte
             continue
         why_not = compiler.why_not(target.target)
         if why_not is None:
-            # Below the definitions, so that a vendor's words see what the device has.
-            whole = definitions + compiler.words + text
-            return number, _made(number, whole, target.target), items
+            return number, compiler
         missing.append(why_not)
     listed = "; ".join(missing) or _nothing_compiles_to(target.formats)
     raise RuntimeError(
@@ -56,19 +80,41 @@ def module_of(source: str, items: int | None, target: Target) -> tuple[int, byte
 
 
 def register_kernel_compiler(
-    number: int, compile: Callable[[str, str], bytes], *, words: str, version: str
+    number: int,
+    compile: Callable[[str, str], bytes] | Sequence[str],
+    *,
+    words: str,
+    version: str,
 ) -> None:
-    """Lets `compile_kernel` compile the dialect for a format of the vendor's own, 1000 or more.
+    """Lets `compile_kernel` and torch.compile compile the dialect for a format of the vendor's own,
+    1000 or more.
 
     `words` is the text of the header with the dialect's words in the vendor's language. Above it
-    stand LSIZE, and HAS_F64, HAS_F16 and HAS_I64_ATOMICS if the device has these.
-    `compile(text, target)` returns the module's bytes, and raises an exception with the compiler's
-    words if it refuses the text. `version` names the compiler: for another one, kernels are
-    compiled again. A second call for a format replaces the first.
+    stand LSIZE, and HAS_F64, HAS_F16 and HAS_I64_ATOMICS if the device has these. `compile` is
+
+    - a function: `compile(text, target)` returns the module's bytes, and raises an exception with
+      the compiler's words if it refuses the text. Several threads may call it at once; or
+    - a command, such as ["acmecc", "-O2", "{source}", "-o", "{made}"]: a program and its arguments,
+      of which "{source}" becomes the file with the text, "{made}" the file that the program
+      writes, and "{target}" the driver's name for the device. If the program ends with another
+      status than 0, the error has what it has printed.
+
+    `version` names the compiler: for another one, kernels are compiled again. A second call for a
+    format replaces the first.
     """
     if number < 1000:
         raise ValueError(f"number is {number}: expected a vendor's own format, 1000 or more")
-    compilers.add(number, compilers.Vendors(compile, words, version))
+    if callable(compile):
+        compilers.add(number, compilers.VendorsFunction(compile, words, version))
+        return
+    command = [compile] if isinstance(compile, str) else list(compile)
+    for needed in ("{source}", "{made}"):
+        if needed not in command:
+            raise ValueError(
+                f"compile is {compile!r}: expected a function, or a command with the argument "
+                f'"{needed}"'
+            )
+    compilers.add(number, compilers.VendorsProgram(command, words, version))
 
 
 def _items(items: int | None, target: Target) -> int:
@@ -131,10 +177,11 @@ def _with_headers(source: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _made(number: int, text: str, target: str) -> bytes:
-    compiler = compilers.of(number)
-    assert compiler is not None
+def _made(
+    number: int, compiler: compilers.Compiler, text: str, target: str, folder: Path | None
+) -> bytes:
     if compiler.is_quick:
         return compiler.compile(text, target)
     key = cache.key_of(str(number), compiler.version(), target, text)
-    return cache.found(key) or cache.kept(key, compiler.compile(text, target))
+    found = cache.found(key, folder)
+    return found or cache.kept(key, compiler.compile(text, target), folder)

@@ -1,5 +1,5 @@
-"""Compiled kernels in a folder of the user's: OUTBACK_CACHE_DIR, or XDG_CACHE_HOME/outback, or
-~/.cache/outback, and there the folder kernels.
+"""Compiled kernels in a folder of the user's. Where the caller names none it is OUTBACK_CACHE_DIR,
+or XDG_CACHE_HOME/outback, or ~/.cache/outback, and there the folder kernels.
 
 A file's name is the key, and its content the SHA-256 of the rest and the rest. What cannot be kept
 or read is compiled again, with a warning that says why: the cache only saves time. Any number of
@@ -35,10 +35,10 @@ def key_of(*parts: str) -> str:
     return digest.hexdigest()
 
 
-def found(key: str) -> bytes | None:
-    """What was kept under the key, or None."""
+def found(key: str, path: Path | None = None) -> bytes | None:
+    """What was kept under the key in the folder `path`, or None."""
     try:
-        with _folder() as folder:
+        with _folder(path) as folder:
             content = _read(key, folder)
             if content is None:
                 return None
@@ -49,20 +49,20 @@ def found(key: str) -> bytes | None:
                     os.utime(key, dir_fd=folder, follow_symlinks=False)
                 return data
             os.unlink(key, dir_fd=folder)
-        _warn(f"{key} in {_path()} was damaged, and is made anew")
+        _warn(f"{key} in {path or _path()} was damaged, and is made anew")
     except OSError as error:
-        _warn(f"kernels are not read from {_path() or 'a cache'}: {error}")
+        _warn(f"kernels are not read from {path or _path() or 'a cache'}: {error}")
     return None
 
 
-def kept(key: str, data: bytes) -> bytes:
+def kept(key: str, data: bytes, path: Path | None = None) -> bytes:
     """Keeps `data` under the key, and returns it."""
     try:
-        with _folder() as folder:
+        with _folder(path) as folder:
             _write(key, hashlib.sha256(data).digest() + data, folder)
             _bound(folder)
     except OSError as error:
-        _warn(f"kernels are not kept in {_path() or 'a cache'}: {error}")
+        _warn(f"kernels are not kept in {path or _path() or 'a cache'}: {error}")
     return data
 
 
@@ -80,10 +80,10 @@ def _path() -> Path | None:
 
 
 @contextlib.contextmanager
-def _folder() -> Iterator[int]:
+def _folder(chosen: Path | None) -> Iterator[int]:
     """A descriptor of the folder. Raises OSError where it cannot be made or opened, or others may
     write there."""
-    path = _path()
+    path = chosen or _path()
     if path is None:
         raise FileNotFoundError("this user has no home: OUTBACK_CACHE_DIR may name a folder")
     path.mkdir(mode=0o700, parents=True, exist_ok=True)

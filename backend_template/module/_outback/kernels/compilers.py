@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 # Reads a variable of the environment; None if it is not set. Whoever loads this file sets it.
@@ -73,16 +73,19 @@ class Program(Compiler):
         with tempfile.TemporaryDirectory(prefix="outback_kernel_") as folder:
             source, made = Path(folder, f"kernel{self.suffix}"), Path(folder, "kernel.out")
             source.write_text(text, encoding="utf-8")
-            program = self.find() or []
-            done = _run(*program, *self.options(), "-o", str(made), str(source))
+            command = self.command(str(source), str(made), target)
+            done = _run(*command)
             if done.returncode != 0:
                 raise RuntimeError(
-                    f"compile_kernel: {program[0]} refuses the kernel:\n{_words_of(done)}"
+                    f"compile_kernel: {command[0]} refuses the kernel:\n{_words_of(done)}"
                 )
             if not made.exists():
                 # Also where this process ignores SIGCHLD: then nobody knows the exit status.
-                raise RuntimeError(f"compile_kernel: {program[0]} made nothing:\n{_words_of(done)}")
+                raise RuntimeError(f"compile_kernel: {command[0]} made nothing:\n{_words_of(done)}")
             return made.read_bytes()
+
+    def command(self, source: str, made: str, target: str) -> list[str]:
+        return [*(self.find() or []), *self.options(), "-o", made, source]
 
 
 class HostCompiler(Program):
@@ -159,7 +162,7 @@ class Nvrtc(Compiler):
             library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-class Vendors(Compiler):
+class VendorsFunction(Compiler):
     """For a format of a vendor's own, see register_kernel_compiler."""
 
     def __init__(self, compile: Callable[[str, str], bytes], words: str, version: str) -> None:
@@ -177,6 +180,31 @@ class Vendors(Compiler):
         if not isinstance(made, bytes):
             raise TypeError(f"the vendor's compiler gave a {type(made).__name__}: expected bytes")
         return made
+
+
+class VendorsProgram(Program):
+    """The same, by a program that reads a file and writes another."""
+
+    suffix = ".k"
+
+    def __init__(self, command: Sequence[str], words: str, version: str) -> None:
+        self.words = f"{words}\n"
+        self.wanted = f"the vendor's compiler, {command[0]},"
+        self._command, self._version = list(command), version
+
+    def find(self) -> list[str] | None:
+        program = shutil.which(self._command[0])
+        return None if program is None else [program]
+
+    def options(self) -> list[str]:
+        return self._command[1:]
+
+    def version(self) -> str:
+        return "\n".join([*self._command, self._version])
+
+    def command(self, source: str, made: str, target: str) -> list[str]:
+        places = {"{source}": source, "{made}": made, "{target}": target}
+        return [*(self.find() or []), *(places.get(each, each) for each in self.options())]
 
 
 _BY_FORMAT: dict[int, Compiler] = {

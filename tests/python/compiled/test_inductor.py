@@ -1,4 +1,5 @@
-"""torch.compile's default backend, where the CPU can address the device's memory."""
+"""torch.compile's default backend, Inductor: by the CPU's kernels in place, or by kernels in the
+dialect where the CPU cannot address the device's memory."""
 
 import shutil
 
@@ -13,10 +14,13 @@ pytestmark = [
         reason="Inductor needs a C++ compiler",
     ),
 ]
-addressable = pytest.mark.skipif(not ADDRESSABLE, reason="the CPU cannot address this device")
+IS_PORTABLE = torch.acme._outback._native.runs_portable_kernels(0)
+compiles = pytest.mark.skipif(
+    not (ADDRESSABLE or IS_PORTABLE), reason="needs a device for which Inductor generates code"
+)
 
 
-@addressable
+@compiles
 def test_a_network_trains(run_at_first_use):
     run_at_first_use(
         """
@@ -48,7 +52,7 @@ assert counters["inductor"]["extern_calls"] > 0 and counters["stats"]["unique_gr
     )
 
 
-@addressable
+@compiles
 def test_a_graph_stays_on_its_device(run_compiled, two_devices):
     run_compiled(
         """
@@ -66,7 +70,7 @@ assert torch.acme.current_device() == 0
     )
 
 
-@addressable
+@compiles
 def test_kernels_wait_for_the_work_before_them(run_compiled, real_streams):
     run_compiled(
         """
@@ -90,7 +94,7 @@ for stream in (torch.acme.default_stream(), torch.acme.Stream()):
     )
 
 
-@addressable
+@compiles
 def test_random_numbers_follow_the_seed(run_compiled):
     run_compiled(
         """
@@ -110,7 +114,7 @@ assert 300 < (a[0] == 0).sum().item() < 700
     )
 
 
-@addressable
+@compiles
 @pytest.mark.parametrize("dynamic", [True, False])
 def test_shapes_and_control_flow(run_compiled, dynamic):
     run_compiled(
@@ -130,7 +134,7 @@ for n in (3, 5):
     )
 
 
-@addressable
+@compiles
 def test_the_host_and_the_device_meet_in_a_graph(run_compiled):
     run_compiled(
         """
@@ -147,7 +151,7 @@ torch.testing.assert_close(b, y.cpu() + x)
     )
 
 
-@addressable
+@compiles
 def test_a_compiled_optimizer(run_compiled):
     run_compiled(
         """
@@ -165,7 +169,7 @@ for p in parameters:
     )
 
 
-@addressable
+@compiles
 def test_a_vendors_own_generator_is_kept(run_at_first_use):
     run_at_first_use(
         """
@@ -242,12 +246,12 @@ else:
 
 
 @pytest.mark.turns_on_memory
-@pytest.mark.skipif(ADDRESSABLE, reason="the CPU can address this device")
+@pytest.mark.skipif(ADDRESSABLE or IS_PORTABLE, reason="Inductor generates code for this device")
 def test_elsewhere_operators_run_one_by_one(run_at_first_use):
     run_at_first_use(ELSEWHERE)
 
 
-@addressable
+@compiles
 def test_code_in_cpp_around_the_kernels_is_refused(run_compiled):
     run_compiled(
         """
@@ -295,7 +299,7 @@ torch.testing.assert_close(x.grad, y.grad)
 """
 
 
-@addressable
+@compiles
 @pytest.mark.skipif(
     torch.__version__ < "2.13",
     reason="needs torch 2.13, which passes any device's generator to a compiled graph",
@@ -305,7 +309,7 @@ def test_attention_runs_again_in_the_backward_pass(run_compiled):
     run_compiled(CHECKPOINT)
 
 
-@addressable
+@compiles
 @pytest.mark.skipif(
     torch.__version__ < "2.13", reason="needs torch 2.13, whose Inductor knows streams"
 )
