@@ -13,10 +13,10 @@ _REASONS = {
     ),
     "FFT": r"_fft_\w+",
     "complex numbers, which Inductor generates for no device": (
-        r"view_as_(real|complex)|_conj\w*|polar|complex|_efficientzerotensor"
+        r"view_as_(real|complex)|_conj\w*|polar|complex|_efficientzerotensor|convert_element_type"
     ),
     "sorting and what needs it": r"sort|topk|mode|kthvalue|(nan)?median|_?unique\w*",
-    "results whose size turns on values": r"masked_select|nonzero\w*",
+    "results whose size turns on values": r"masked_select|nonzero\w*|bincount",
     "histograms": r"_?hist\w+",
     "random numbers that Inductor draws by the operator": r"uniform|normal\w*|multinomial",
     "backward of pooling, padding and sampling, which Inductor leaves to the operator": (
@@ -24,7 +24,10 @@ _REASONS = {
         r"|replication_pad\dd_backward|grid_sampler_\w+|_upsample_\w+_aa(_backward)?"
         r"|masked_scatter_backward|_embedding_bag\w*|_?segment_reduce\w*|_cdist_\w+|_pdist_\w+"
     ),
-    "atomic operations other than sums": r"index_reduce|scatter_reduce|index_put_?|scatter_?",
+    "atomic operations other than sums, and sums of int64, which torch leaves to the operator": (
+        r"index_reduce|index_add|scatter_reduce|index_put_?|scatter_?"
+    ),
+    "whole numbers, of which Inductor has no such operation": r"gcd|pow",
     "a scan whose rows are long": r"cum\w+|logcumsumexp",
     "asked for as a whole": r"hash_tensor|segment_reduce",
 }

@@ -8,14 +8,13 @@ import torch
 from torch.testing._internal import common_methods_invocations
 
 from . import fallbacks, operators
+from .conftest import needs_portable_kernels
 
 ENTRIES = Path(__file__).with_name("entries.txt")
 pytestmark = [
     pytest.mark.turns_on_kernels,
-    pytest.mark.skipif(
-        not torch.acme._outback._native.runs_portable_kernels(0),
-        reason="needs portable kernels, and memory that the CPU cannot address",
-    ),
+    pytest.mark.usefixtures("compiler"),
+    needs_portable_kernels,
 ]
 
 # Of the operators that kernels compute alone, forward and backward: one of each kind of what is
@@ -23,17 +22,6 @@ pytestmark = [
 FEW, MORE = (part.split() for part in ENTRIES.read_text().split("\n\n"))
 # Beside operators of the device.
 WITH_OPERATORS = ("nn.functional.conv2d", "nn.functional.scaled_dot_product_attention", "sort")
-
-
-@pytest.fixture(autouse=True)
-def _forget(monkeypatch, inductor):
-    for name, value in inductor.items():
-        monkeypatch.setenv(name, value)
-    from torch._inductor import config
-
-    with config.patch(fx_graph_cache=False, compile_threads=2):
-        yield
-    torch._dynamo.reset()
 
 
 def outcome(name: str, dtype: torch.dtype = torch.float32) -> operators.Outcome:

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch._functorch import config as functorch_config
+from torch._inductor import config as inductor_config
 from torch._inductor.codegen import common
 from torch._inductor.virtualized import V
 from torch.fx import GraphModule
@@ -106,6 +107,9 @@ def _devices(model: Any, example_inputs: Sequence[Any]) -> set[torch.device]:
     return {device for device in found if device is not None and device.type == name}
 
 
+_MARK = "_outback_inner_compile"
+
+
 @functools.cache
 def _warn_once(why: str) -> None:
     """Since torch lets Python forget what it has warned of each time it compiles."""
@@ -149,16 +153,26 @@ def register() -> None:
             _warn_once(_why_none(next(d for d, each in generators.items() if each == NONE)))
             return aot_eager(model, list(example_inputs))
 
-        @functools.wraps(inner_compile)
-        def inner(*args: Any, **named: Any) -> Any:
+        def inner(graph_module: GraphModule, inputs: Sequence[Any], **options: Any) -> Any:
             for each in ours:  # once more: a backward graph is compiled much later
                 _USE[each]()
-            return inductor_twin.compile_inner(inner_compile, *args, **named)
+            wanted = options.get("cudagraphs")
+            replays = which == {PORTABLE} and bool(wanted)
+            compiled = inductor_twin.compile_inner(inner_compile, graph_module, inputs, **options)
+            if not replays:
+                return compiled
+            wanted.value = True  # which torch has changed, and reads for the backward graph
+            return portable.replayed(compiled, inputs, options.get("static_input_idxs") or ())
 
         for each in ours:
             _USE[each]()
-        # Autograd's cache would load a graph for the twin without its aliases.
-        changes = {"enable_autograd_cache": False} if TWINS in which else {}
+        # With options, torch calls this function again, and passes `inner`.
+        is_inner = hasattr(inner_compile, _MARK)
+        inner = inner_compile if is_inner else functools.wraps(inner_compile)(inner)
+        setattr(inner, _MARK, True)
+        # Autograd's cache would load a graph for the twin without its aliases, and no replays.
+        is_wrapped = TWINS in which or (PORTABLE in which and inductor_config.triton.cudagraphs)
+        changes = {"enable_autograd_cache": False} if is_wrapped else {}
         with functorch_config.patch(changes):
             return compile_for_any(model, example_inputs, inner, *rest, **named)
 

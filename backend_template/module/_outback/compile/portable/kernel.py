@@ -149,7 +149,7 @@ class PortableKernel(SIMDKernel[CSEVariable]):
         written there is not."""
         if not lower and not upper:
             return
-        text, most = self.index_to_str(expr), self.index_to_str(size)
+        text, most = self.index_to_str(self.prepare_indexing(expr)), self.index_to_str(size)
         test = " || ".join([f"{text} < 0"] * lower + [f"{text} >= {most}"] * upper)
         self.faults["n"] = "out_of_range"
         if expr.is_symbol and symbol_is_type(expr, SymT.TMP):
