@@ -125,7 +125,8 @@ def _why_none(device: torch.device) -> str:
         return f"torch.compile has no compiler for this device: {why_no_compiler(index)}"
     return (
         "torch.compile's default backend, Inductor, generates code for the CPU, which cannot "
-        "address this device's memory, and this device's runtime launches no kernels"
+        "address this device's memory; kernels in the dialect need a runtime with the group "
+        "kernels, and OUTBACK_PORTABLE other than never"
     )
 
 
@@ -159,7 +160,7 @@ def register() -> None:
             wanted = options.get("cudagraphs")
             replays = which == {PORTABLE} and bool(wanted)
             compiled = inductor_twin.compile_inner(inner_compile, graph_module, inputs, **options)
-            if not replays:
+            if not replays or wanted is None:
                 return compiled
             wanted.value = True  # which torch has changed, and reads for the backward graph
             return portable.replayed(compiled, inputs, options.get("static_input_idxs") or ())

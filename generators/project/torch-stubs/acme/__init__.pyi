@@ -765,18 +765,26 @@ class record_operators:
 
 def register_kernel_compiler(
     number: int,
-    compile: collections.abc.Callable[[str, str], bytes],
+    compile: collections.abc.Callable[[str, str], bytes] | collections.abc.Sequence[str],
     *,
     words: str,
     version: str,
 ) -> None:
-    """Lets `compile_kernel` compile the dialect for a format of the vendor's own, 1000 or more.
+    """Lets `compile_kernel` and torch.compile compile the dialect for a format of the vendor's own,
+    1000 or more.
 
     `words` is the text of the header with the dialect's words in the vendor's language. Above it
-    stand LSIZE, and HAS_F64, HAS_F16 and HAS_I64_ATOMICS if the device has these.
-    `compile(text, target)` returns the module's bytes, and raises an exception with the compiler's
-    words if it refuses the text. `version` names the compiler: for another one, kernels are
-    compiled again. A second call for a format replaces the first.
+    stand LSIZE, and HAS_F64, HAS_F16 and HAS_I64_ATOMICS if the device has these. `compile` is
+
+    - a function: `compile(text, target)` returns the module's bytes, and raises an exception with
+      the compiler's words if it refuses the text. Several threads may call it at once; or
+    - a command, such as ["acmecc", "-O2", "{source}", "-o", "{made}"]: a program and its arguments,
+      of which "{source}" becomes the file with the text, "{made}" the file that the program
+      writes, and "{target}" the driver's name for the device. If the program ends with another
+      status than 0, the error has what it has printed.
+
+    `version` names the compiler: for another one, kernels are compiled again. A second call for a
+    format replaces the first.
     """
 
 def reset_accumulated_host_memory_stats() -> None:

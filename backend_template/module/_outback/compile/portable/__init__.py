@@ -18,7 +18,14 @@ import functools
 import hashlib
 from typing import Any
 
+from ... import _loader, _native, device_module, kernels
 from .. import inductor
+
+
+def _has_float64(device: int) -> bool:
+    if not _native.runs_portable_kernels(device):
+        return True
+    return kernels.target_of(device, "torch.compile").has_float64
 
 
 @functools.cache
@@ -29,15 +36,15 @@ def _key() -> Any:
 
     from ...kernels.headers import HEADERS
 
-    texts = [__loader__.get_source(f"{__name__}.{each}") for each in _FILES]
+    texts = [_loader.get_source(f"{__name__}.{each}") for each in _FILES]
     digest = hashlib.sha256(repr([texts, sorted(HEADERS.items())]).encode()).hexdigest()
 
     class Key(CustomGraphModulePass):
         def __call__(self, graph_module: Any) -> None:
             """Changes nothing."""
 
-        def uuid(self) -> str:
-            return digest
+        def uuid(self) -> Any:
+            return digest, [_has_float64(each) for each in range(device_module.device_count())]
 
     return Key()
 

@@ -45,7 +45,8 @@ class _Printer(ExprPrinter):
         return f"floor_remainder({text}, {self.doprint(modulus)})"
 
     def _nested(self, function: str, expr: sympy.Expr) -> str:
-        first, *others = map(self.doprint, expr.args)
+        first: str = self.doprint(expr.args[0])
+        others = map(self.doprint, expr.args[1:])
         for other in others:
             first = f"{function}({first}, {other})"
         return first

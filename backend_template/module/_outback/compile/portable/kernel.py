@@ -58,6 +58,7 @@ class TypedVariables(CSE[CSEVariable, Any]):
         if isinstance(expr, OpsValue):
             expr = expr.value
         if isinstance(expr, bool | int | float):
+            assert dtype is not None
             expr = constant(expr, dtype)
         if not isinstance(expr, str) or not assignment:
             return super().generate(
@@ -75,6 +76,7 @@ class TypedVariables(CSE[CSEVariable, Any]):
             variable = self.newvar(bounds, dtype, shape)
             self.put(key, variable)
             if write:
+                assert dtype is not None
                 buffer.writeline(f"{register_type(dtype)} {variable} = {expr};")
             if not V.kernel.inside_reduction:
                 V.kernel.of_row.add(variable)
@@ -88,6 +90,7 @@ class PortableKernel(SIMDKernel[CSEVariable]):
     overrides = Operations
     pexpr = staticmethod(PythonPrinter().doprint)
     sexpr = kexpr = staticmethod(text_of_index)
+    inside_reduction: bool
 
     def __init__(self, tiling: dict[str, sympy.Expr], **named: Any) -> None:
         super().__init__(tiling, **named)
@@ -115,7 +118,7 @@ class PortableKernel(SIMDKernel[CSEVariable]):
         if hint(self.features.reduction_numel) <= _SHORT_ROW:
             return True
         by_columns = self.features.get_reduction_hint() == ReductionHint.OUTER
-        return by_columns and hint(self.features.numel) >= _MANY_COLUMNS
+        return bool(by_columns and hint(self.features.numel) >= _MANY_COLUMNS)
 
     def include(self, header: str) -> None:
         if header not in self.headers:
@@ -524,7 +527,7 @@ class PortableKernel(SIMDKernel[CSEVariable]):
                     code.writeline("BARRIER;")
             code.writeline("}")
         code.writeline("}")
-        return code.getvalue()
+        return str(code.getvalue())
 
     def call_kernel(self, name: str, node: Any = None, deallocate_ws: bool = True) -> None:
         wrapper = V.graph.wrapper_code

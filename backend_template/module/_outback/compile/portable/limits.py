@@ -23,7 +23,7 @@ def _is_portable(device_type: str) -> bool:
 
 
 def _leave_long_scans() -> None:
-    create_of_torch = ir.Scan.create.__func__  # type: ignore[attr-defined]
+    create_of_torch = ir.Scan.create.__func__
 
     @functools.wraps(create_of_torch)
     def create(

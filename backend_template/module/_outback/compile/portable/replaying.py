@@ -65,7 +65,7 @@ class _Recorded:
 
     @staticmethod
     def _count(storage: torch.UntypedStorage) -> int:
-        return int(torch._C._storage_Use_Count(storage._cdata))  # type: ignore[attr-defined]
+        return int(torch._C._storage_Use_Count(storage._cdata))
 
     def takes(self, inputs: Sequence[torch.Tensor]) -> bool:
         if self.where != _here(inputs[0].device):

@@ -39,7 +39,8 @@ def computed(dtype: torch.dtype) -> torch.dtype:
     """What a value of the dtype is in registers: 16-bit floats are float32, and so is what Inductor
     would compute with float64 on a device without that."""
     if dtype == torch.float64:
-        return getattr(V.kernel, "wide", dtype)  # type: ignore[no-any-return]
+        wide: torch.dtype = getattr(V.kernel, "wide", dtype)
+        return wide
     return torch.float32 if dtype in HALVES else dtype
 
 
