@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import attributes
 import clean_build
+import compiled
 import copies
 import distributed
 import fallback
@@ -44,6 +45,7 @@ def main() -> int:
         "sweep": lambda: sweep.sections(backend, options.seconds, options.operators),
         "fallback": lambda: fallback.sections(backend, options.seconds),
         "portable": lambda: portable.sections(backend, options.seconds),
+        "compiled": lambda: compiled.sections(backend),
         "copies": lambda: copies.sections(
             backend, options.mebibytes, options.seconds, options.waited_mebibytes
         ),
@@ -110,6 +112,7 @@ def _options() -> argparse.Namespace:
             "sweep",
             "fallback",
             "portable",
+            "compiled",
             "copies",
             "streams",
             "runtime",

@@ -20,4 +20,4 @@ def run(environment: Environment, arguments: list[str]) -> int:
     apart = {**variables, "OUTBACK_HOST_ADDRESSABLE": "0"}
     code = shell.stream([*program, "--only", "fallback"], env=apart) or code
     portable = {**apart, **build.python_path(folder, "python_portable")}
-    return shell.stream([*program, "--only", "portable"], env=portable) or code
+    return shell.stream([*program, "--only", "portable", "compiled"], env=portable) or code

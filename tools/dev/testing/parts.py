@@ -30,6 +30,7 @@ from .limits import WORKERS
 from .pytest_run import run_pytest
 from .suites import (
     BESIDE,
+    COMPILED,
     ON_CUDA,
     OTHER_SUITES,
     PORTABLE,
@@ -169,7 +170,12 @@ def _level_zero_executed(work: Work) -> str:
     variables |= build.python_path(work.folder, "python_spirv")
     tests = f"{PORTABLE.tests}/test_training.py"
     steps = run_pytest(work.environment, "portable, Level Zero", tests, variables, workers=1)
-    return f"{suite}; kernels: {kernels}; training steps by portable kernels: {steps}"
+    tests = f"{COMPILED.tests}/test_operators.py"
+    compiled = run_pytest(work.environment, "compiled, Level Zero", tests, variables, workers=1)
+    return (
+        f"{suite}; kernels: {kernels}; training steps by portable kernels: {steps}; "
+        f"compiled operators: {compiled}"
+    )
 
 
 def _opencl_on_intel(work: Work) -> str:
