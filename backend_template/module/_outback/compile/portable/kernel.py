@@ -101,7 +101,9 @@ class PortableKernel(SIMDKernel[CSEVariable]):
         self.by_items = self._is_by_items()
         self.of_row = OrderedSet[CSEVariable]()  # what outlives a loop over a row's values
         self.headers = ["dialect.h", "dialect/generated.h"]
-        self.locals = IndentedBuffer()  # memory of the group
+        self.locals: dict[str, str] = {}  # declarations of the group's memory
+        self.taken: dict[str, int] = {}  # how many arrays of a type the loop at hand uses
+        self.has_shared = False  # an earlier loop of the row has used the group's memory
         self.begin = IndentedBuffer()  # of the loop: what the items collect
         self.end = IndentedBuffer()  # of the loop: what they leave to each other
         self.after = IndentedBuffer()  # the loop: collectives, and the results of rows
@@ -251,9 +253,8 @@ class PortableKernel(SIMDKernel[CSEVariable]):
         the names of the group's memory."""
         shared = [name for name, _ in accumulators]
         if not self.by_items:
-            shared = [f"all_{name}" for name, _ in accumulators]
-            for (name, dtype), memory in zip(accumulators, shared, strict=True):
-                self.locals.writeline(f"LOCAL({register_type(dtype)}, {memory}, LSIZE);")
+            shared = [self._memory_of_group(dtype) for _, dtype in accumulators]
+            for (name, _), memory in zip(accumulators, shared, strict=True):
                 self.end.writeline(f"{memory}[LID] = {name};")
             self.after.writeline(collective(*shared))
         results = []
@@ -264,6 +265,15 @@ class PortableKernel(SIMDKernel[CSEVariable]):
             self.of_row.add(result)
             results.append(result)
         return results
+
+    def _memory_of_group(self, dtype: torch.dtype) -> str:
+        """An array with a value for each item. The next loop uses it again."""
+        kind = register_type(dtype)
+        number = self.taken[kind] = self.taken.get(kind, 0) + 1
+        name = f"shared_{kind}_{number}"
+        if name not in self.locals:
+            self.locals[name] = f"LOCAL({kind}, {name}, LSIZE);"
+        return name
 
     def _reduced(self, dtype: torch.dtype, src_dtype: torch.dtype, kind: str, value: Any) -> Any:
         dtype, src_dtype = computed(dtype), computed(src_dtype)
@@ -448,6 +458,10 @@ class PortableKernel(SIMDKernel[CSEVariable]):
         of_group = not self.by_items
         count = f"{tree.prefix}numel"
         if of_group:
+            if self.taken and self.has_shared:  # whose results all items have read by then
+                self.body.writeline("BARRIER;")
+            self.has_shared = self.has_shared or bool(self.taken)
+            self.taken.clear()
             self.body.writeline("ITEMS {")
         with self.body.indent(int(of_group)):
             self.body.splice(self.begin)
@@ -517,7 +531,8 @@ class PortableKernel(SIMDKernel[CSEVariable]):
         declared = ", ".join(declaration for declaration, _, _ in self.signature())
         code.writeline(f"KERNEL({name}, {declared}) {{")
         with code.indent():
-            code.splice(self.locals)
+            for declaration in self.locals.values():
+                code.writeline(declaration)
             code.writeline(f"{self._loop()} {{")
             with code.indent():
                 for name in self._indices():
