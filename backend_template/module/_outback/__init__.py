@@ -38,6 +38,10 @@ class _Sources(ExecutionLoader):
         origin = self.get_filename(fullname)
         return ModuleSpec(fullname, self, origin=origin, is_package=is_package)
 
+    def texts(self, folder: str) -> list[tuple[str, str]]:
+        """The sources in a folder and the folders within it, by their paths."""
+        return [each for each in sorted(self._texts.items()) if each[0].startswith(f"{folder}/")]
+
     def get_source(self, fullname: str) -> str:
         return self._texts[self._part(fullname)]
 
@@ -70,8 +74,8 @@ def publish(owner: ModuleType, *members: Any) -> None:
         setattr(owner, member.__name__, member)
 
 
-_loader = _Sources(globals().pop("_texts"), globals().pop("_code_of"))
-__loader__, __path__ = _loader, []
-__spec__ = ModuleSpec(__name__, _loader, origin=_loader.get_filename(__name__), is_package=True)
-_loader.remember_lines(sys.modules[__name__])
-sys.meta_path.append(_loader)
+loader = _Sources(globals().pop("_texts"), globals().pop("_code_of"))
+_loader__, __path__ = loader, []
+__spec__ = ModuleSpec(__name__, loader, origin=loader.get_filename(__name__), is_package=True)
+loader.remember_lines(sys.modules[__name__])
+sys.meta_path.append(loader)

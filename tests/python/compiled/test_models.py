@@ -15,10 +15,6 @@ pytestmark = [
     needs_portable_kernels,
 ]
 
-SMALL = {
-    "Gpt": lambda: models.Gpt(50, 32, 2),
-    "UNet": lambda: models.UNet(4),
-}
 WHOLE = {
     each.__name__: each
     for each in (models.Digits, models.Gpt, models.ResNet18, models.Bert, models.UNet)
@@ -51,9 +47,8 @@ def check_training(make, batches):
     assert counters["stats"]["unique_graphs"] == graphs, "compiled again for another batch size"
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_it_trains_compiled(name):
-    check_training(SMALL[name], (9, 10, 13))
+def test_a_small_one_trains_compiled():
+    check_training(lambda: models.Gpt(50, 16, 1), (9, 10))
 
 
 @pytest.mark.slow

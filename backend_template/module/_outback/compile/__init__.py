@@ -102,6 +102,12 @@ def _register_generator() -> None:
     in_place.use()
 
 
+def _register_lowerings() -> None:
+    from . import inductor
+
+    inductor.register_lowerings()
+
+
 def _register_compilers() -> None:
     from . import generators
 
@@ -120,4 +126,5 @@ def register() -> None:
         when_imported("torch._dynamo.callback", _start_before_tracing)
     when_imported("torch._functorch._aot_autograd.utils", _register_random_state)
     when_imported("torch._inductor.codegen.cpp", _register_generator)
+    when_imported("torch._inductor.lowering", _register_lowerings)
     when_imported("torch._inductor.compile_fx", _register_compilers)

@@ -3,6 +3,7 @@ around its kernels, whoever generates these: in_place.py or portable/. Imported 
 """
 
 import functools
+import hashlib
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,10 +11,13 @@ from torch._inductor import ir, scheduler
 from torch._inductor.codegen import common
 from torch._inductor.codegen.cpu_device_op_overrides import CpuDeviceOpOverrides
 from torch._inductor.codegen.wrapper import PythonWrapperCodegen
+from torch._inductor.custom_graph_pass import CustomGraphModulePass
 from torch._inductor.virtualized import V
 from torch.utils._pytree import tree_map
 
-from .. import device_module, name
+from .. import _native, device_module, loader, name
+from ..kernels import target_of
+from ..kernels.headers import HEADERS
 
 MODULE = f"torch.{name}"
 
@@ -75,13 +79,29 @@ class OutbackDeviceOpOverrides(CpuDeviceOpOverrides):
 _SCHEDULINGS: set[type] = set()
 
 
-def register_generator(scheduling: type, wrapper: type, key: Any = None) -> None:
-    """Lets Inductor generate code for the device by these classes. `key` is a pass over graphs that
-    changes nothing: its uuid() is a part of the key of Inductor's cache."""
+class _Key(CustomGraphModulePass):
+    """A part of the key of Inductor's cache: code that another version has generated is not taken
+    from there, nor code of another generator, nor for a device without float64."""
+
+    def __init__(self, scheduling: type) -> None:
+        texts = [loader.texts("compile"), sorted(HEADERS.items()), scheduling.__name__]
+        self._digest = hashlib.sha256(repr(texts).encode()).hexdigest()
+
+    def __call__(self, graph_module: Any) -> None:
+        """Changes nothing."""
+
+    def uuid(self) -> Any:
+        devices = range(device_module.device_count())
+        ours = filter(_native.runs_portable_kernels, devices)
+        return self._digest, [target_of(each, "torch.compile").has_float64 for each in ours]
+
+
+def register_generator(scheduling: type, wrapper: type) -> None:
+    """Lets Inductor generate code for the device by these classes."""
     _SCHEDULINGS.add(scheduling)
     if common.get_scheduling_for_device(name) is not scheduling:
         common.register_backend_for_device(
-            name, scheduling, wrapper, NoCppWrapper, device_custom_pass=key
+            name, scheduling, wrapper, NoCppWrapper, device_custom_pass=_Key(scheduling)
         )
 
 
@@ -125,6 +145,43 @@ def _guard_streams() -> None:
         return bool(needs_of_torch(device))
 
     setattr(scheduler, device_need_guard.__name__, device_need_guard)
+
+
+def _find_the_device(lowering: Any) -> None:
+    """Of a tensor on the device and a CPU tensor without dimensions, the first one says where the
+    result is."""
+    is_gpu_of_torch = lowering.is_gpu
+
+    def is_gpu(device: str | None) -> bool:
+        return is_gpu_of_torch(device) or (device is not None and is_generated_here(device))
+
+    setattr(lowering, is_gpu.__name__, is_gpu)
+
+
+def _count_places_by_dimensions(lowering: Any) -> None:
+    """argmax counts places in the order of the dimensions, also where memory has another. torch
+    asks for that where it generates for the CPU or in Triton."""
+    make_of_torch = lowering._make_reduction_inner
+
+    @functools.wraps(make_of_torch)
+    def make_reduction_inner(x: Any, *rest: Any, **named: Any) -> Any:
+        if not is_generated_here(x.get_device().type):
+            return make_of_torch(x, *rest, **named)
+        is_triton = lowering.is_triton
+        lowering.is_triton = lambda value: True
+        try:
+            return make_of_torch(x, *rest, **named)
+        finally:
+            lowering.is_triton = is_triton
+
+    setattr(lowering, make_of_torch.__name__, make_reduction_inner)
+
+
+def register_lowerings() -> None:
+    from torch._inductor import lowering  # which imports the module after which this one is
+
+    _find_the_device(lowering)
+    _count_places_by_dimensions(lowering)
 
 
 def _register_overrides_of_torch() -> None:

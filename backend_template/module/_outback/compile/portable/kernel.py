@@ -28,7 +28,7 @@ from torch._inductor.runtime.hints import ReductionHint
 from torch._inductor.virtualized import OpsValue, V
 from torch.utils._ordered_set import OrderedSet
 from torch.utils._sympy.symbol import SymT, symbol_is_type
-from torch.utils._sympy.value_ranges import ValueRanges
+from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from ... import kernels
 from .indices import text_of_index
@@ -148,6 +148,28 @@ class PortableKernel(SIMDKernel[CSEVariable]):
         line = f"const {self.index_type} {entry.name} = {text};"
         (self.indexing_code if entry.root.is_loop else self.body).writeline(line)
 
+    def widened(self, expr: Any) -> Any:
+        """An index expression as a value, in 64 bits unless all of its parts fit into 32: that
+        indices of memory do says nothing of it."""
+        if self.index_type == "i64" or not isinstance(expr, sympy.Expr) or expr.is_symbol:
+            return expr
+        nodes = {each: self.range_tree_nodes.get(each) for each in expr.free_symbols}
+        ranges = {
+            each: ValueRanges(0, node.length - 1)
+            for each, node in nodes.items()
+            if node is not None and node.length.is_number
+        }
+        parts = [each for each in sympy.preorder_traversal(expr) if isinstance(each, sympy.Expr)]
+        if all(_fits_32_bits(bound_sympy(each, ranges)) for each in parts):
+            return expr
+        indices = [each for each, node in nodes.items() if node is not None]
+        return expr.xreplace(
+            {
+                each: sympy.Symbol(f"((i64){each})", integer=True, nonnegative=True)
+                for each in indices
+            }
+        )
+
     def check_bounds(self, expr: Any, size: Any, lower: bool, upper: bool) -> None:
         """Nothing outside is touched, and a later wait of the host raises the error. A variable
         that is out of range becomes 0; what is read at another expression is 0, and what is
@@ -187,7 +209,7 @@ class PortableKernel(SIMDKernel[CSEVariable]):
 
     def load(self, name: str, index: sympy.Expr) -> CSEVariable:
         memory, dtype = self.args.input(name), V.graph.get_dtype(name)
-        if V.graph.is_unspec_arg(name):  # a CPU tensor without dimensions, passed as a number
+        if _is_number(name):
             text = f"({register_type(dtype)}){memory}"
             return self.cse.generate(self.loads, text, dtype=computed(dtype))
         where = self.index_to_str(self.prepare_indexing(index))
@@ -261,7 +283,7 @@ class PortableKernel(SIMDKernel[CSEVariable]):
         for name, (_, dtype) in zip(shared, accumulators, strict=True):
             result = self.cse.newvar(dtype=dtype)
             text = name if self.by_items else f"{name}[0]"
-            self.after.writeline(f"const {register_type(dtype)} {result} = {text};")
+            self.after.writeline(f"{register_type(dtype)} {result} = {text};")
             self.of_row.add(result)
             results.append(result)
         return results
@@ -277,7 +299,9 @@ class PortableKernel(SIMDKernel[CSEVariable]):
 
     def _reduced(self, dtype: torch.dtype, src_dtype: torch.dtype, kind: str, value: Any) -> Any:
         dtype, src_dtype = computed(dtype), computed(src_dtype)
-        kind = {"argmax_value": "max", "argmin_value": "min"}.get(kind, kind)
+        if kind in ("argmax_value", "argmin_value"):
+            kind = kind[3:6]
+            value = value[0] if isinstance(value, tuple) else value
         if kind in ("sum", "prod", "xor_sum", "any"):
             return self._folded(dtype, kind, value)
         if kind in ("max", "min"):
@@ -327,8 +351,11 @@ class PortableKernel(SIMDKernel[CSEVariable]):
     def _place_of_extreme(self, dtype: torch.dtype, kind: str, value: Any) -> CSEVariable:
         best = self._accumulator(dtype, self._least(kind, dtype))
         place = self._accumulator(torch.int64, "0x7fffffffffffffffL")
-        text = convert(value, dtype)
+        # With the value its place in the order of the dimensions, where memory has another order.
         index = next(tree for tree in self.range_trees if tree.is_reduction).name
+        if isinstance(value, tuple):
+            value, index = value
+        text = convert(value, dtype)
         test = "IS_LARGER" if kind == "argmax" else "IS_SMALLER"
         self.compute.writeline(f"if ({test}({text}, {index}, {best}, {place})) {{")
         self.compute.writeline(f"  {best} = {text};")
@@ -413,7 +440,6 @@ class PortableKernel(SIMDKernel[CSEVariable]):
         of_floats = dtype.is_floating_point or values.dtype.is_floating_point
         kind = register_type(self.wide) if of_floats else "i64"
         result = self.cse.newvar(dtype=indexing_dtype)
-        # A boundary that is no number comes after all others.
         comes_after = "boundary > value" if right else "boundary >= value"
         self.compute.splice(
             f"""
@@ -424,7 +450,7 @@ class PortableKernel(SIMDKernel[CSEVariable]):
               while (low < high) {{
                 const i64 middle = low + (high - low) / 2;
                 const {kind} boundary = ({kind}){boundary};
-                if ({comes_after} || boundary != boundary) high = middle; else low = middle + 1;
+                if ({comes_after}) high = middle; else low = middle + 1;
               }}
               {result} = low;
             }}""",
@@ -484,7 +510,7 @@ class PortableKernel(SIMDKernel[CSEVariable]):
         definitions, calls, _, types = self.args.python_argdefs()
         real = (register_type(self.wide), "d" if self.wide == torch.float64 else "f")
         for definition, call, of in zip(definitions, calls, types, strict=True):
-            if isinstance(call, str) and V.graph.is_unspec_arg(call):
+            if isinstance(of, torch.dtype) and _is_number(call):
                 kind, letter = real if of.is_floating_point else ("i64", "l")
                 parameters.append((f"{kind} {definition.name}", f"{call}.item()", letter))
             elif isinstance(of, torch.dtype):
@@ -557,6 +583,21 @@ class PortableKernel(SIMDKernel[CSEVariable]):
             arg_types=[kind for _, _, kind in self.signature() if kind not in "wna"],
             raw_args=passed,
         )
+
+
+def _is_number(name: str) -> bool:
+    """Of a CPU tensor without dimensions, which a kernel takes as a number."""
+    if V.graph.is_unspec_arg(name):
+        return True
+    buffer = V.graph.try_get_buffer(name)
+    if buffer is None:
+        return False
+    device = buffer.get_device()
+    return device is not None and device.type == "cpu" and not buffer.get_size()
+
+
+def _fits_32_bits(bounds: ValueRanges[Any]) -> bool:
+    return bool(bounds.lower >= -(1 << 31) and bounds.upper < 1 << 31)
 
 
 def _counting(name: str, count: str) -> str:

@@ -57,7 +57,7 @@ class Operations(OpOverrides):
     @staticmethod
     def index_expr(expr: sympy.Expr, dtype: torch.dtype) -> Any:
         kernel = V.kernel
-        text = kernel.index_to_str(kernel.prepare_indexing(expr))
+        text = kernel.index_to_str(kernel.widened(kernel.prepare_indexing(expr)))
         is_whole = expr.is_integer or not dtype.is_floating_point
         variable = kernel.cse.generate(
             kernel.compute,
@@ -176,6 +176,8 @@ class Operations(OpOverrides):
     @staticmethod
     def mod(a: Any, b: Any) -> str:
         dtype, a, b = _together(a, b)
+        if dtype == torch.uint64:
+            return f"{b} == 0 ? 0 : {a} % {b}"
         return f"fmod({a}, {b})" if dtype.is_floating_point else f"whole_fmod({a}, {b})"
 
     fmod = mod
@@ -183,11 +185,15 @@ class Operations(OpOverrides):
     @staticmethod
     def truncdiv(a: Any, b: Any) -> str:
         dtype, a, b = _together(a, b)
+        if dtype == torch.uint64:
+            return f"{b} == 0 ? 0 : {a} / {b}"
         return f"trunc({a} / {b})" if dtype.is_floating_point else f"whole_quotient({a}, {b})"
 
     @staticmethod
     def floordiv(a: Any, b: Any) -> str:
         dtype, a, b = _together(a, b)
+        if dtype == torch.uint64:
+            return f"{b} == 0 ? 0 : {a} / {b}"
         return f"floor({a} / {b})" if dtype.is_floating_point else f"floor_quotient({a}, {b})"
 
     @staticmethod

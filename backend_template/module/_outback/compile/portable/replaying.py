@@ -6,6 +6,7 @@ A replay uses the same memory each time, so a call runs as without this mode whe
 be in use: on another stream or thread, or while a result of an earlier replay lives.
 """
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,19 +24,24 @@ def replayed(compiled: Any, example_inputs: Sequence[Any], static: Sequence[int]
     inputs that are at the same address in each call: parameters, and what is saved for backward."""
     changed = set(getattr(compiled, "mutated_input_idxs", ())) - set(static)
     devices = {each.device for each in example_inputs if isinstance(each, torch.Tensor)}
-    why_not = (
-        "sizes that change"
-        if not all(isinstance(each, torch.Tensor) for each in example_inputs)
-        else "several devices"
-        if len(devices) != 1
-        else "inputs that are changed"
-        if changed
-        else ""
-    )
-    if why_not:
-        log_cudagraph_skip_and_bump_counter(f"skipping graphs due to {why_not}")
-        return compiled  # type: ignore[no-any-return]
+    reasons = {
+        "sizes that change": not all(isinstance(each, torch.Tensor) for each in example_inputs),
+        "inputs on several devices, or none": len(devices) != 1,
+        "inputs that are changed": bool(changed),
+        "inputs whose elements share memory": any(map(_is_expanded, example_inputs)),
+    }
+    for why_not, holds in reasons.items():
+        if holds:
+            log_cudagraph_skip_and_bump_counter(f"skipping graphs due to {why_not}")
+            return compiled  # type: ignore[no-any-return]
     return _Replayed(compiled, static, devices.pop())
+
+
+def _is_expanded(value: Any) -> bool:
+    if not isinstance(value, torch.Tensor):
+        return False
+    sizes = zip(value.shape, value.stride(), strict=True)
+    return any(stride == 0 and size > 1 for size, stride in sizes)
 
 
 class _Recorded:
@@ -56,23 +62,26 @@ class _Recorded:
             self._results = run([self.places.get(i, each) for i, each in enumerate(inputs)])
         kept = [*self.places.values(), *self._results]
         tensors = [each for each in kept if isinstance(each, torch.Tensor)]
-        own = {each.untyped_storage()._cdata: each for each in tensors}
+        own = {each.untyped_storage()._cdata: each.untyped_storage() for each in tensors}
         for i in static:
             own.pop(inputs[i].untyped_storage()._cdata, None)
-        self._storages = [each.untyped_storage() for each in own.values()]
+        self._storages = list(own.values())
         del kept, tensors, own
-        self._uses = [self._count(each) for each in self._storages]
+        self._uses = self._counts()
 
-    @staticmethod
-    def _count(storage: torch.UntypedStorage) -> int:
-        return int(torch._C._storage_Use_Count(storage._cdata))
+    def _counts(self) -> list[tuple[int, int]]:
+        """Who uses each storage: tensors, and Python's object of it, which is one for all."""
+        return [
+            (torch._C._storage_Use_Count(each._cdata), sys.getrefcount(each))
+            for each in self._storages
+        ]
 
     def takes(self, inputs: Sequence[torch.Tensor]) -> bool:
         if self.where != _here(inputs[0].device):
             return False
         if any(inputs[i].data_ptr() != address for i, address in self.fixed.items()):
             return False
-        return self._uses == [self._count(each) for each in self._storages]
+        return self._uses == self._counts()
 
     def replay(self, inputs: Sequence[torch.Tensor]) -> list[Any]:
         for i, place in self.places.items():
