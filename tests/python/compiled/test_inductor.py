@@ -183,6 +183,22 @@ assert common.get_scheduling_for_device("acme") is Mine
     )
 
 
+def test_a_vendors_function_registers_its_generator(run_at_first_use):
+    run_at_first_use(
+        """
+class Mine: ...
+def init():
+    from torch._inductor.codegen import common
+    common.register_backend_for_device("acme", Mine, Mine)
+torch.acme._inductor_backend_init = init
+import torch._inductor.compile_fx
+from torch._inductor.codegen import common
+common.init_backend_registration()
+assert common.get_scheduling_for_device("acme") is Mine
+"""
+    )
+
+
 ELSEWHERE = """
 import warnings
 class Net(torch.nn.Module):

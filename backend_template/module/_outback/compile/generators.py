@@ -119,10 +119,12 @@ def _warn_once(why: str) -> None:
     )
 
 
-def _why_none(device: torch.device) -> str:
-    index = device.index or 0
-    if _native.runs_portable_kernels(index):
-        return f"torch.compile has no compiler for this device: {why_no_compiler(index)}"
+def _why_none(generators: dict[torch.device, str]) -> str:
+    unserved = [device.index or 0 for device, which in generators.items() if which == NONE]
+    if not unserved:
+        return "a compiled graph has devices of which the CPU addresses only some"
+    if _native.runs_portable_kernels(unserved[0]):
+        return f"torch.compile has no compiler for this device: {why_no_compiler(unserved[0])}"
     return (
         "torch.compile's default backend, Inductor, generates code for the CPU, which cannot "
         "address this device's memory; kernels in the dialect need a runtime with the group "
@@ -151,7 +153,7 @@ def register() -> None:
         which = set(generators.values())
         ours = which & set(_USE)
         if (NONE in which or len(ours) > 1) and not V.aot_compilation:
-            _warn_once(_why_none(next(d for d, each in generators.items() if each == NONE)))
+            _warn_once(_why_none(generators))
             return aot_eager(model, list(example_inputs))
 
         def inner(graph_module: GraphModule, inputs: Sequence[Any], **options: Any) -> Any:

@@ -6,6 +6,7 @@ convolutions, attention and sorting call the device's operators.
     indices.py     how they write index expressions
     operations.py  how they write Inductor's scalar operations
     kernel.py      a kernel of several loops that Inductor has fused
+    reductions.py  how kernels reduce and scan rows
     scheduling.py  what Inductor may fuse, and the Python around kernels
     running.py     what the Python around kernels calls when it runs
     limits.py      what is left to the device's operators
