@@ -341,7 +341,8 @@ struct made_module {
 };
 made_module made_of_dialect(const py::str& source, py::handle items, c10::DeviceIndex device) {
   py::module_ kernels = part("kernels");
-  const py::tuple made = kernels.attr("module_of")(source, items, kernels.attr("target_of")(device));
+  const py::tuple made =
+      kernels.attr("module_of")(source, items, kernels.attr("target_of")(device));
   return {made[0].cast<outback_format>(), made[1].cast<std::string>(), made[2].cast<uint32_t>()};
 }
 

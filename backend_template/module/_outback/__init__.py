@@ -75,7 +75,7 @@ def publish(owner: ModuleType, *members: Any) -> None:
 
 
 loader = _Sources(globals().pop("_texts"), globals().pop("_code_of"))
-_loader__, __path__ = loader, []
+__loader__, __path__ = loader, []
 __spec__ = ModuleSpec(__name__, loader, origin=loader.get_filename(__name__), is_package=True)
 loader.remember_lines(sys.modules[__name__])
 sys.meta_path.append(loader)

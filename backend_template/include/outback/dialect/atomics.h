@@ -41,14 +41,14 @@ OUTBACK_ATOMIC_ADD_16(f16)
 OUTBACK_ATOMIC_ADD_16(bf16)
 #undef OUTBACK_ATOMIC_ADD_16
 // Adds to an integer within an aligned word of 32 bits, and carries nothing to its neighbours.
-#define OUTBACK_ATOMIC_ADD_PART(T, bits)                                                  \
-  DEVICE void atomic_add_to_##T(GLOBAL T* p, T v) {                                       \
-    const u32 at = (u32)((u64)p & 3u), shift = at * 8u, mask = ((1u << bits) - 1) << shift; \
-    volatile GLOBAL u32* q = (volatile GLOBAL u32*)((GLOBAL u8*)p - at);                  \
-    u32 old = *q, seen;                                                                   \
+#define OUTBACK_ATOMIC_ADD_PART(T, bits)                                                           \
+  DEVICE void atomic_add_to_##T(GLOBAL T* p, T v) {                                                \
+    const u32 at = (u32)((u64)p & 3u), shift = at * 8u, mask = ((1u << bits) - 1) << shift;        \
+    volatile GLOBAL u32* q = (volatile GLOBAL u32*)((GLOBAL u8*)p - at);                           \
+    u32 old = *q, seen;                                                                            \
     while ((seen = swap_u32(q, old, (old & ~mask) | ((old + ((u32)v << shift)) & mask))) != old) { \
-      old = seen;                                                                         \
-    }                                                                                     \
+      old = seen;                                                                                  \
+    }                                                                                              \
   }
 OUTBACK_ATOMIC_ADD_PART(i16, 16)
 OUTBACK_ATOMIC_ADD_PART(i8, 8)

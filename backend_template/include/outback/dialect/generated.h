@@ -16,11 +16,12 @@ typedef f32 wide;
 // is read along one side and written along the other is used whole while it is near.
 #define TILE 16
 #define TILES(n) (((n) + TILE - 1) / TILE)
-#define EACH_PAIR(x, nx, y, ny)                                                  \
-  ROWS(tile_, TILES(nx) * TILES(ny)) ITEMS LANES(in_tile_, TILE * TILE)          \
-  for (i64 x = tile_ % TILES(nx) * TILE + in_tile_ % TILE,                       \
-           y = tile_ / TILES(nx) * TILE + in_tile_ / TILE, once_ = x < nx && y < ny; \
-       once_ != 0; once_ = 0)
+#define EACH_PAIR(x, nx, y, ny)                                                              \
+  ROWS(tile_, TILES(nx) * TILES(ny))                                                         \
+  ITEMS LANES(in_tile_, TILE* TILE) for (i64 x = tile_ % TILES(nx) * TILE + in_tile_ % TILE, \
+                                         y = tile_ / TILES(nx) * TILE + in_tile_ / TILE,     \
+                                         once_ = x < nx && y < ny;                           \
+                                         once_ != 0; once_ = 0)
 
 // ---- Whole numbers. Division by 0 gives some number, and no signal.
 DEVICE i64 whole_quotient(i64 a, i64 b) {

@@ -3,8 +3,8 @@
 // missing is not noticed: dialect/fibers.hpp notices it.
 #pragma once
 #include <cstddef>
-// Of libstdc++'s <math.h>, only the overloads of f32 and f64 under C's names are wanted: its special
-// functions are half of the time in which a small kernel compiles.
+// Of libstdc++'s <math.h>, only the overloads of f32 and f64 under C's names are wanted: its
+// special functions are half of the time in which a small kernel compiles.
 #undef _GLIBCXX_USE_STD_SPEC_FUNCS
 #include <math.h>
 
