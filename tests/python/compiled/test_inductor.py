@@ -344,3 +344,45 @@ x = torch.randn(5, device="acme")
 torch.testing.assert_close(torch.compile(double_elsewhere)(x), x.sin() * 2 + 1)
 """
     )
+
+
+@compiles
+def test_numbers_from_the_cpu(run_compiled):
+    """CPU tensors without dimensions, beside tensors of the device and first among the operands."""
+    run_compiled(
+        """
+import math
+x, y, z = torch.arange(9.0), torch.tensor(3.0), torch.randn(100)
+for f in (
+    lambda x, y, z: y * x + y.sin() * x,
+    lambda x, y, z: torch.tensor(2.5) * x + torch.maximum(y, x),
+    lambda x, y, z: y * x.sum() + y,
+    lambda x, y, z: x * z.mean(),
+    lambda x, y, z: x + math.log2(x.shape[0]),
+):
+    found = torch.compile(f, fullgraph=True, dynamic=True)(x.acme(), y, z)
+    torch.testing.assert_close(found.cpu(), f(x, y, z))
+"""
+    )
+
+
+@compiles
+def test_places_and_whole_numbers(run_compiled):
+    """The place of a largest value in transposed memory, an index that a reduction has made, and
+    whole numbers beyond 32 bits made of indices that fit in them."""
+    run_compiled(
+        """
+x, zeros = torch.arange(15.0).view(3, 5).flip(0), torch.zeros(3, dtype=torch.int64)
+images = torch.randn(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+for f, given in (
+    (lambda x: (x.t().argmax(), x.t().argmin(), x.t().max(1)[1]), x),
+    (lambda x: (x.argmax(), x.permute(2, 0, 1, 3).argmin()), images),
+    (lambda x: (x.gather(1, x.argmax(-1, keepdim=True)) * 2,), torch.randn(40, 45)),
+    (lambda x: (torch.arange(70000, device=x.device)[:, None] * 70000 + x,), zeros),
+    (lambda x: (torch.arange(2**31 - 5, 2**31 + 5, device=x.device) + x[:1],), zeros),
+):
+    found = torch.compile(f, fullgraph=True)(given.acme())
+    for a, b in zip(found, f(given), strict=True):
+        torch.testing.assert_close(a.cpu(), b)
+"""
+    )
