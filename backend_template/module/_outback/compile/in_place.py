@@ -7,7 +7,6 @@ from typing import Any
 from torch._inductor import utils
 from torch._inductor.codegen import common
 from torch._inductor.codegen.cpp import CppScheduling
-from torch._inductor.codegen.wrapper import SubgraphPythonWrapperCodegen
 from torch._inductor.scheduler import BaseSchedulerNode
 from torch._inductor.virtualized import V
 
@@ -16,17 +15,6 @@ from .inductor import MODULE, OutbackWrapper, is_ours, register_generator
 
 
 class InPlaceWrapper(OutbackWrapper):
-    @staticmethod
-    def create(
-        is_subgraph: bool,
-        subgraph_name: Any,
-        parent_wrapper: Any,
-        partition_signatures: Any = None,
-    ) -> Any:
-        if is_subgraph:
-            return InPlaceSubgraphWrapper(subgraph_name, parent_wrapper, partition_signatures)
-        return InPlaceWrapper()
-
     def _generate_kernel_call_helper(self, kernel_name: Any, call_args: Any, **named: Any) -> None:
         """Writes the call as for a kernel on the CPU, with a call before it that waits until the
         device's current stream is idle. Kernels in Triton go the usual way."""
@@ -36,10 +24,6 @@ class InPlaceWrapper(OutbackWrapper):
             return
         self.writeline(f"{MODULE}._before_compiled_kernel({device.index})")
         self.writeline(self.wrap_kernel_call(kernel_name, call_args))
-
-
-class InPlaceSubgraphWrapper(InPlaceWrapper, SubgraphPythonWrapperCodegen):
-    """The same for a graph within the graph."""
 
 
 class InPlaceScheduling(CppScheduling):

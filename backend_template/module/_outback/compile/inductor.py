@@ -10,7 +10,7 @@ from typing import Any
 from torch._inductor import ir, scheduler
 from torch._inductor.codegen import common
 from torch._inductor.codegen.cpu_device_op_overrides import CpuDeviceOpOverrides
-from torch._inductor.codegen.wrapper import PythonWrapperCodegen
+from torch._inductor.codegen.wrapper import PythonWrapperCodegen, SubgraphPythonWrapperCodegen
 from torch._inductor.custom_graph_pass import CustomGraphModulePass
 from torch._inductor.virtualized import V
 from torch.utils._pytree import tree_map
@@ -32,6 +32,19 @@ def is_ours(device: Any) -> bool:
 class OutbackWrapper(PythonWrapperCodegen):
     """Writes the Python around generated kernels. Whoever generates kernels writes their calls."""
 
+    @classmethod
+    def create(
+        cls,
+        is_subgraph: bool,
+        subgraph_name: Any,
+        parent_wrapper: Any,
+        partition_signatures: Any = None,
+    ) -> Any:
+        if not is_subgraph:
+            return cls()
+        of_subgraph = type(f"{cls.__name__}OfSubgraph", (cls, SubgraphPythonWrapperCodegen), {})
+        return of_subgraph(subgraph_name, parent_wrapper, partition_signatures)
+
     def make_allocation(self, name: Any, device: Any, *rest: Any, **named: Any) -> Any:
         """Inductor writes a device that it does not know by its type alone, which would mean device
         0. What is passed on here stands for the device with the text "acme:1" as its type."""
@@ -45,12 +58,7 @@ class NoCppWrapper(PythonWrapperCodegen):
     torch._inductor.config.cpp_wrapper is set."""
 
     @staticmethod
-    def create(
-        is_subgraph: bool,
-        subgraph_name: Any,
-        parent_wrapper: Any,
-        partition_signatures: Any = None,
-    ) -> Any:
+    def create(*_args: Any, **_named: Any) -> Any:
         raise NotImplementedError(
             f"{name}: Inductor writes the code around the kernels in Python for this device: leave "
             "config.cpp_wrapper off, and call torch.compile instead of AOTInductor"

@@ -174,29 +174,6 @@ class Operations(OpOverrides):
         return f"(f32)({convert(a, V.kernel.wide)} / {convert(b, V.kernel.wide)})"
 
     @staticmethod
-    def mod(a: Any, b: Any) -> str:
-        dtype, a, b = _together(a, b)
-        if dtype == torch.uint64:
-            return f"{b} == 0 ? 0 : {a} % {b}"
-        return f"fmod({a}, {b})" if dtype.is_floating_point else f"whole_fmod({a}, {b})"
-
-    fmod = mod
-
-    @staticmethod
-    def truncdiv(a: Any, b: Any) -> str:
-        dtype, a, b = _together(a, b)
-        if dtype == torch.uint64:
-            return f"{b} == 0 ? 0 : {a} / {b}"
-        return f"trunc({a} / {b})" if dtype.is_floating_point else f"whole_quotient({a}, {b})"
-
-    @staticmethod
-    def floordiv(a: Any, b: Any) -> str:
-        dtype, a, b = _together(a, b)
-        if dtype == torch.uint64:
-            return f"{b} == 0 ? 0 : {a} / {b}"
-        return f"floor({a} / {b})" if dtype.is_floating_point else f"floor_quotient({a}, {b})"
-
-    @staticmethod
     def pow(a: Any, b: Any) -> str:
         dtype = _dtype_of_result("pow", a, b)
         a, b = convert(a, dtype), convert(b, dtype)
@@ -256,6 +233,31 @@ _SIGNS = (
 )
 for _name, _text in _SIGNS.items():
     _add(_name, _sign(_text))
+
+
+# Of floats, of integers, of uint64, which does not fit into what the second ones take.
+_DIVISIONS = {
+    "mod": ("fmod({a}, {b})", "whole_fmod({a}, {b})", "{a} % {b}"),
+    "fmod": ("fmod({a}, {b})", "whole_fmod({a}, {b})", "{a} % {b}"),
+    "truncdiv": ("trunc({a} / {b})", "whole_quotient({a}, {b})", "{a} / {b}"),
+    "floordiv": ("floor({a} / {b})", "floor_quotient({a}, {b})", "{a} / {b}"),
+}
+
+
+def _division(of_floats: str, of_signed: str, of_unsigned: str) -> Callable[[Any, Any], str]:
+    def write(a: Any, b: Any) -> str:
+        dtype, a, b = _together(a, b)
+        if dtype.is_floating_point:
+            return of_floats.format(a=a, b=b)
+        if dtype == torch.uint64:
+            return f"{b} == 0 ? 0 : {of_unsigned.format(a=a, b=b)}"
+        return of_signed.format(a=a, b=b)
+
+    return write
+
+
+for _name, _texts in _DIVISIONS.items():
+    _add(_name, _division(*_texts))
 
 
 # Functions of outback/dialect/special.h, where two have other names.

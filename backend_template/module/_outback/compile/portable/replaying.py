@@ -112,8 +112,9 @@ class _Replayed:
         try:
             self._recorded = _Recorded(self._run, inputs, self._static)
         except RuntimeError as error:
-            # An operator that runs over copies, or draws random numbers; or a runtime without
-            # graphs.
+            # An operator that runs over copies, or draws random numbers; a runtime without graphs;
+            # too little memory for a second set of results. Whatever it was, the caller runs what
+            # was compiled without a graph, which raises what is wrong with that.
             log_cudagraph_skip_and_bump_counter(f"skipping graphs due to {error}")
 
 

@@ -5,7 +5,6 @@ from typing import Any
 import sympy
 from torch._inductor.codegen.common import BackendFeature
 from torch._inductor.codegen.simd import SIMDScheduling
-from torch._inductor.codegen.wrapper import SubgraphPythonWrapperCodegen
 from torch._inductor.utils import get_fused_kernel_name
 from torch._inductor.virtualized import V
 from torch.utils._ordered_set import OrderedSet
@@ -65,17 +64,6 @@ class PortableScheduling(SIMDScheduling):
 
 
 class PortableWrapper(OutbackWrapper):
-    @staticmethod
-    def create(
-        is_subgraph: bool,
-        subgraph_name: Any,
-        parent_wrapper: Any,
-        partition_signatures: Any = None,
-    ) -> Any:
-        if is_subgraph:
-            return PortableSubgraphWrapper(subgraph_name, parent_wrapper, partition_signatures)
-        return PortableWrapper()
-
     def write_header(self) -> None:
         super().write_header()
         self.imports.writeline(f"import {_RUNNING} as running")
@@ -85,7 +73,3 @@ class PortableWrapper(OutbackWrapper):
             super()._generate_kernel_call_helper(kernel_name, call_args, **named)
             return
         self.writeline(self.wrap_kernel_call(kernel_name, call_args))
-
-
-class PortableSubgraphWrapper(PortableWrapper, SubgraphPythonWrapperCodegen):
-    """The same for a graph within the graph."""
