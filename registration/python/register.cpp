@@ -70,6 +70,7 @@ void publish(py::module_& module, const backend_options& options) {
 #endif
   python::part("distributed").attr("register")();
   python::register_exit_handler();
+  python::part("integrations").attr("enable_wanted")();
 }
 
 void register_in_python(py::module_& module, const backend_options& options) {
@@ -92,7 +93,8 @@ void register_in_python(py::module_& module, const backend_options& options) {
   python::define_normalization(module);
   // Executes the sources, which publish nothing by themselves.
   for (const char* later : {"printing", "pickling", "autograd", "reducers", "loading",
-                            "data_parallel", "attention", "compile", "distributed"}) {
+                            "data_parallel", "attention", "compile", "distributed",
+                            "integrations"}) {
     python::part(later);
   }
   publish(module, options);

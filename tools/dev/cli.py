@@ -109,6 +109,14 @@ def _add_test_options(tests: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--list", dest="list_parts", action="store_true", help="the parts, and how long they took"
     )
+    which.add_argument(
+        "--with",
+        dest="libraries",
+        metavar="LIBRARY==VERSION[,...]",
+        type=_words,
+        default=[],
+        help="of the part libraries: not the versions of tools/dev/requirements/libraries.txt",
+    )
     named = tests.add_argument_group("how those that are named are run")
     named.add_argument(
         "--on", metavar="RUN[,RUN...]", type=_words, default=[], help="Python: on these runtimes"

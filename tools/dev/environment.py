@@ -85,6 +85,30 @@ def provide_cuda(version: str) -> Path:
     return made.python
 
 
+def provide_libraries(version: str, instead: Iterable[str]) -> Environment:
+    """One with the libraries of requirements/libraries.txt, or with `instead` of some, such as
+    "accelerate==1.16.0". Their torch is of the release `version`."""
+    _keep_bytecode()
+    home = ROOT / ".venv-libraries"
+    made = Environment(home / "bin" / "python", version, BUILD)
+    keys = _keys(version, None, ("libraries",))
+    with _kept_up_to_date(home, "python", keys["python"]) as stale:
+        if stale:
+            with console.step("python environment, libraries"):
+                shell.run("venv-libraries", [sys.executable, "-m", "venv", home])
+    with _kept_up_to_date(home, "torch", keys["torch"]) as stale:
+        if stale:
+            _install_torch(made, version, None)
+    listed = _REQUIREMENTS / "libraries.txt"
+    with _kept_up_to_date(home, "libraries", "\n".join((keys["libraries"], *instead))) as stale:
+        if stale:
+            with console.step("libraries"):
+                shell.run("pip-libraries", [*_pip(made), "-r", listed])
+                if instead:
+                    shell.run("pip-libraries", [*_pip(made), *instead], append=True)
+    return made
+
+
 def provide_intel_opencl() -> dict[str, str]:
     """The variables by which programs find Intel's OpenCL driver for CPUs, which compiles SPIR-V,
     made where there is none: 830 MB, by Intel's licence."""

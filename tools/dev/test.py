@@ -16,6 +16,7 @@ class Options:
     list_parts: bool = False
     on: list[str] = field(default_factory=list)
     stop: bool = False
+    libraries: list[str] = field(default_factory=list)
 
     def check(self) -> None:
         """Raises WrongUsage where one option says the contrary of another."""
@@ -32,6 +33,8 @@ class Options:
             raise console.WrongUsage("--on and -x say how PATH_OR_NAME is run.")
         if self.resume and self.names:
             raise console.WrongUsage("--resume is for the parts: of ./dev test, --all and --only.")
+        if self.libraries and "libraries" not in self.only:
+            raise console.WrongUsage("--with says which versions --only libraries tries.")
         parts.named(self.only)
         for name in self.on:
             suites.on(name)
@@ -49,4 +52,4 @@ def run(environment: Environment, options: Options) -> int:
         on = [suites.on(name) for name in options.on] or suites.PYTHON_SUITES[:1]
         return named.run(environment, options.names, on, options.stop)
     chosen = parts.named(options.only) or parts.of(parts.LONG if options.all else parts.SHORT)
-    return runner.run(environment, chosen, options.resume)
+    return runner.run(environment, chosen, options.resume, options.libraries)

@@ -1,6 +1,7 @@
-"""torch.distributed on the device: its process group, under the name "outback". The group is
-written in C++ (distributed/process_group.h) and communicates through one of torch's: Gloo's, which
-is made here, or NCCL's (nccl.py).
+"""torch.distributed on the device: its process group, under the name "outback" and, as other
+devices' groups have it, under the device's own. The group is written in C++
+(distributed/process_group.h) and communicates through one of torch's: Gloo's, which is made here,
+or NCCL's (nccl.py).
 """
 
 import atexit
@@ -97,7 +98,8 @@ def register() -> None:
         return
     when_imported("torch.distributed.fsdp._fully_shard._fsdp_param", _pin_where_that_is_possible)
     atexit.register(_native.leave_groups, _SECONDS_AT_EXIT)
-    dist.Backend.register_backend(KIND, _create, extended_api=True, devices=[name])
+    for kind in (KIND, name):  # the first one is the device's default
+        dist.Backend.register_backend(kind, _create, extended_api=True, devices=[name])
     _complete_configurations()
     _leave_default_to_vendors()
     _serve_monitored_barrier()
@@ -105,7 +107,8 @@ def register() -> None:
 
 def _complete_configurations() -> None:
     """Where nothing or only our group is named, a group has the CPU's tensors too, with Gloo as it
-    would without us. torch would map the device alone. The group that only pretends to communicate
+    would without us. torch would map the device alone. Where only "gloo" is named, a group has the
+    device's tensors too, as torch's serves CUDA's. The group that only pretends to communicate
     takes any tensor, and torch lists the devices that it knows.
 
     Gloo itself never gets tensors of the device: it would send from their addresses unchecked."""
@@ -115,10 +118,12 @@ def _complete_configurations() -> None:
     def init(self: Any, backend: Any) -> None:
         original(self, backend)
         chosen = self.device_backend_map
-        if (chosen == {name: KIND} and ":" not in str(backend) and dist.is_gloo_available()) or (
-            str(backend).lower() == dist.Backend.GLOO and _is_bound()
-        ):
+        if chosen.get(name) == name and _is_ours(name):
+            chosen[name] = KIND
+        if chosen == {name: KIND} and ":" not in str(backend) and dist.is_gloo_available():
             self.device_backend_map = {"cpu": dist.Backend.GLOO, name: KIND}
+        elif str(backend).lower() == dist.Backend.GLOO:
+            chosen[name] = KIND
         elif str(backend).lower() == dist.Backend.FAKE:
             chosen.setdefault(name, dist.Backend.FAKE)
         elif chosen.get(name) in _TAKE_OTHERS:
@@ -131,13 +136,9 @@ def _complete_configurations() -> None:
     config.__init__ = init
 
 
-def _is_bound() -> bool:
-    """Whether the default group is bound to one of our devices: torch wants every group to serve
-    the device then, also one that the user made with "gloo"."""
-    if not dist.is_initialized():
-        return False
-    bound = dist.group.WORLD.bound_device_id
-    return bound is not None and bound.type == name
+def _is_ours(kind: str) -> bool:
+    """A vendor may have registered a group of its own by the device's name."""
+    return dist.Backend._plugins[kind.upper()].creator_fn is _create
 
 
 def _leave_default_to_vendors() -> None:

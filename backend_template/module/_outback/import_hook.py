@@ -59,12 +59,42 @@ class _Watch:
         sys.meta_path = [finder for finder in sys.meta_path if finder is not self]
 
 
+class _Begun(ModuleSpec):
+    """What the spec of a module is until its import ends, if the import had begun before somebody
+    asked for its end: `import accelerate` imports torch, which loads the backend. Python then sets
+    this attribute."""
+
+    _actions: list[Callable[[], None]]
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        super().__setattr__(attribute, value)
+        if attribute == "_initializing" and not value:
+            self.end()
+
+    def end(self) -> None:
+        self.__class__ = ModuleSpec  # type: ignore[assignment]
+        for action in self.__dict__.pop("_actions"):
+            if self.name in sys.modules:
+                action()
+            else:  # The import has failed, and may be tried again.
+                when_imported(self.name, action)
+
+
 def when_imported(wanted: str, action: Callable[[], None]) -> None:
     """Calls `action` once: now if the module `wanted` is imported already, else at the end of its
     import. If `action` raises then, the import fails with that error. After an import that failed,
     the next one calls `action` again, so what an `action` did before it raised must not keep it
     from succeeding."""
-    if wanted in sys.modules:
-        action()
-    else:
+    if wanted not in sys.modules:
         sys.meta_path.insert(0, _Watch(wanted, action))
+        return
+    spec = sys.modules[wanted].__spec__
+    if not getattr(spec, "_initializing", False):
+        action()
+    elif isinstance(spec, _Begun):
+        spec._actions.append(action)
+    else:
+        spec.__dict__["_actions"] = [action]
+        spec.__class__ = _Begun
+        if not spec._initializing:  # another thread's import has ended since
+            spec.end()

@@ -40,6 +40,14 @@ def text(name: str) -> str:
     return "" if has_other_rights() else os.environ.get(name, "")
 
 
+def flag(name: str) -> bool:
+    """Whether it is 1; not set, it is 0."""
+    value = text(name)
+    if value not in ("", "0", "1"):
+        raise refusal(name, value, "expected 0 or 1")
+    return value == "1"
+
+
 def names() -> list[str]:
     """Of all that are set, whoever reads them; for who tells a user what is."""
     return list(os.environ)

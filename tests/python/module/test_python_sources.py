@@ -138,6 +138,37 @@ assert ran == [sys.modules["slow.part"]]
     )
 
 
+def test_an_import_that_has_begun_is_waited_for(run_python, tmp_path):
+    """A library's import may be what imports torch, and so what loads the backend."""
+    (tmp_path / "begun.py").write_text(
+        "import builtins\n"
+        "from torch.acme._outback.import_hook import when_imported\n"
+        "for i in builtins.asked:\n"
+        "    when_imported('begun', lambda i=i: builtins.ran.append((i, 'done' in globals())))\n"
+        "assert not builtins.ran\n"
+        "if builtins.fails:\n"
+        "    raise LookupError\n"
+        "done = True\n"
+    )
+    run_python(
+        f"""
+        import builtins, importlib.machinery, sys
+        import torch, torch_acme
+        sys.path.insert(0, {str(tmp_path)!r})
+        builtins.asked, builtins.fails, builtins.ran = [1, 2], True, []
+        try:
+            import begun
+        except LookupError:
+            pass
+        assert "begun" not in sys.modules and not builtins.ran
+        builtins.asked, builtins.fails = [3], False
+        import begun
+        assert sorted(builtins.ran) == [(1, False), (2, False), (3, True)]
+        assert type(begun.__spec__) is importlib.machinery.ModuleSpec
+        """
+    )
+
+
 def test_the_compiler_does_not_trace_them():
     """A call of torch.cuda's functions is a graph break, and so was one of ours in C++."""
     from torch._dynamo import trace_rules

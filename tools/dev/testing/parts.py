@@ -21,7 +21,13 @@ from .. import (
     valgrind,
 )
 from ..architecture import page as architecture_page
-from ..environment import DEFAULT_TORCH, Environment, provide_cuda, provide_intel_opencl
+from ..environment import (
+    DEFAULT_TORCH,
+    Environment,
+    provide_cuda,
+    provide_intel_opencl,
+    provide_libraries,
+)
 from ..paths import ROOT
 from ..python_runs import PORTABLE_RUN, RUNS, Run
 from ..stand_ins import STAND_INS, StandIn
@@ -31,6 +37,7 @@ from .pytest_run import run_pytest
 from .suites import (
     BESIDE,
     COMPILED,
+    LIBRARIES,
     ON_CUDA,
     OTHER_SUITES,
     PORTABLE,
@@ -55,6 +62,7 @@ class Work:
 
     environment: Environment
     folder: Path  # the build tree dev
+    libraries: tuple[str, ...] = ()  # of other versions: "accelerate==1.16.0"
 
 
 @dataclass(frozen=True)
@@ -197,6 +205,25 @@ def _portable_as_fibers(work: Work) -> str:
     return _on(PORTABLE_AS_FIBERS, PORTABLE_AS_FIBERS.name, *PORTABLE_AS_FIBERS.options)(work)
 
 
+def _libraries(work: Work) -> str:
+    """The wheel's Python package is the tree's, and the backend's that of the build: both fit
+    another environment with the same Python and torch."""
+    if work.environment.torch.partition("+")[0] != DEFAULT_TORCH:
+        raise console.NotRun(f"the libraries are those beside torch {DEFAULT_TORCH}")
+    python = provide_libraries(DEFAULT_TORCH, work.libraries)
+    package = os.fspath(ROOT / "generators/cli")
+    any_version = {"OUTBACK_INTEGRATIONS_ANY_VERSION": "1"} if work.libraries else {}
+    outcomes = []
+    for suite in LIBRARIES:
+        suite.require(work.folder)
+        build.make(work.environment, "dev", suite.targets)
+        variables = dict(suite.variables(work.folder))
+        variables["PYTHONPATH"] = os.pathsep.join((variables["PYTHONPATH"], package))
+        tests = run_pytest(python, suite.name, suite.tests, {**variables, **any_version})
+        outcomes.append(f"{suite.title}: {tests}")
+    return "; ".join(outcomes)
+
+
 def _without_unity(work: Work) -> str:
     build.build(work.environment, "no-unity")
     return "compiles"
@@ -312,6 +339,7 @@ PARTS = (
         _opencl_on_intel,
     ),
     _long(BESIDE.name, BESIDE.title, _on(BESIDE, BESIDE.name)),
+    _long("libraries", "programs of other people's libraries", _libraries),
     _long(
         "asan",
         "the C++ tests with the address and undefined behaviour sanitizers",

@@ -13,11 +13,16 @@ from .parts import Part, Work
 from .results import Results, State
 
 
-def run(environment: Environment, parts: Sequence[Part], resume: bool) -> int:
+def run(
+    environment: Environment,
+    parts: Sequence[Part],
+    resume: bool,
+    libraries: Sequence[str] = (),
+) -> int:
     """Runs `parts`; with `resume` not those that have passed on these very sources."""
     results = Results(environment.build / "results", environment.torch)
     report = Report()
-    work = Work(environment, environment.build / "dev")
+    work = Work(environment, environment.build / "dev", tuple(libraries))
     built = None  # whether the build tree dev is; not known yet
     try:
         for together in _groups(parts):

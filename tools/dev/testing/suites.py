@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import build, console
-from ..python_runs import RUNS, TESTS, Run
+from ..python_runs import PORTABLE_RUN, RUNS, TESTS, Run
 from ..stand_ins import STAND_INS
 from .limits import WORKERS
 
@@ -177,6 +177,19 @@ BESIDE = Suite(
     tests="tests/beside",
     variables=build.python_path,
     targets=("scaffold",),
+)
+
+# Each in place and apart, and by a driver; in an environment of their own.
+LIBRARIES = tuple(
+    Suite(
+        name=f"libraries, {run.name}",
+        title=run.name,
+        tests="tests/libraries",
+        variables=run.variables,
+        targets=_TARGETS[run.package],
+        require=run.require,
+    )
+    for run in (RUNS[0], PORTABLE_RUN, Run("OpenCL", _OPENCL.package, "", driver=_OPENCL))
 )
 
 # These two first, since their tests are where `tests/python` is too.

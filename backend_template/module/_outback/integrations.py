@@ -1,0 +1,24 @@
+"""Lets libraries that keep lists of devices find this one, where OUTBACK_INTEGRATIONS says so. The
+package torch-outback has what that takes, and need not be installed."""
+
+import warnings
+
+from . import _native, name
+
+_VARIABLE = "OUTBACK_INTEGRATIONS"
+
+
+def enable_wanted() -> None:
+    wanted = _native.variable(_VARIABLE)
+    if wanted is None:
+        return
+    try:
+        from torch_outback import integrations
+    except ModuleNotFoundError as error:
+        warnings.warn(
+            f"{name}: {_VARIABLE}={wanted} changes nothing without the package torch-outback "
+            f"({error}): pip install torch-outback",
+            stacklevel=2,
+        )
+        return
+    integrations.enable_wanted(wanted)

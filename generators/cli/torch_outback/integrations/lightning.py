@@ -1,0 +1,124 @@
+"""Lightning, whose Trainer and Fabric keep a register of accelerators."""
+
+import functools
+from typing import Any
+
+import torch
+
+from .changes import Change, listed_beside, torch_of
+from .device import Device
+
+
+def _with_device(before: Any, device: Device) -> Any:
+    """The register with the device in it."""
+    if device.name not in before:
+        before.register(device.name, _accelerator(before, device), description=device.name)
+    return before
+
+
+def _accelerator(register: Any, device: Device) -> type:
+    """The class of the device, with the base of CUDA's in this register."""
+    base = register["cuda"]["accelerator"].__base__
+
+    class DeviceAccelerator(base):  # type: ignore[misc,valid-type]
+        def setup_device(self, chosen: torch.device) -> None:
+            device.module.set_device(chosen)
+
+        def get_device_stats(self, chosen: Any) -> dict[str, Any]:
+            return dict(device.module.memory_stats(chosen))
+
+        def teardown(self) -> None:
+            device.module.empty_cache()
+
+        @staticmethod
+        def parse_devices(devices: Any) -> list[int]:
+            return _indices(devices, device)
+
+        @staticmethod
+        def get_parallel_devices(devices: list[int]) -> list[torch.device]:
+            return [device.of(each) for each in devices]
+
+        @staticmethod
+        def auto_device_count() -> int:
+            return int(device.module.device_count())
+
+        @staticmethod
+        def is_available() -> bool:
+            return bool(device.module.is_available())
+
+        @staticmethod
+        def name() -> str:
+            return device.name
+
+    return DeviceAccelerator
+
+
+def _indices(devices: Any, device: Device) -> list[int]:
+    """Of what a Trainer takes as `devices`: a number of devices, -1 for all, the indices as a list
+    or as a text such as "0,1"."""
+    count = device.module.device_count()
+    if isinstance(devices, str):
+        devices = (
+            [int(each) for each in devices.split(",") if each.strip()]
+            if "," in devices
+            else int(devices)
+        )
+    if isinstance(devices, int):
+        devices = range(count if devices == -1 else devices)
+    chosen = list(devices)
+    if (
+        not chosen
+        or not all(0 <= each < count for each in chosen)
+        or len(set(chosen)) < len(chosen)
+    ):
+        raise ValueError(
+            f"devices={chosen}: {device.name} has {count}, numbered from 0, each of which can be "
+            "named once"
+        )
+    return chosen
+
+
+def _forward_context(before: Any, device: Device) -> Any:
+    """Of FSDP's precision, which names CUDA for autocast."""
+
+    @functools.wraps(before)
+    def forward_context(self: Any) -> Any:
+        if "mixed" not in self.precision:
+            return before(self)
+        dtype = torch.bfloat16 if self.precision == "bf16-mixed" else torch.float16
+        return torch.autocast(device.name, dtype=dtype)
+
+    return forward_context
+
+
+def _changes(pytorch: str, fabric: str) -> tuple[Change, ...]:
+    """Of one of the two packages that Lightning comes as."""
+    trainer = f"{pytorch}.trainer.connectors.accelerator_connector"
+    connectors = {trainer: "_AcceleratorConnector", f"{fabric}.connector": "_Connector"}
+    lists = {
+        "_choose_strategy": "cuda",
+        "_check_strategy_and_fallback": "cuda",
+        "_check_and_init_precision": "mps",
+    }
+    return (
+        Change(f"{fabric}.accelerators", "ACCELERATOR_REGISTRY", _with_device),
+        Change(f"{pytorch}.accelerators", "AcceleratorRegistry", _with_device),
+        *(
+            Change(module, f"{owner}.{method}", listed_beside(neighbor))
+            for module, owner in connectors.items()
+            for method, neighbor in lists.items()
+        ),
+        Change(
+            f"{fabric}.plugins.precision.fsdp", "FSDPPrecision.forward_context", _forward_context
+        ),
+        Change(
+            f"{pytorch}.plugins.precision.fsdp", "FSDPPrecision.forward_context", _forward_context
+        ),
+        Change(f"{fabric}.strategies.ddp", "torch", torch_of),
+        Change(f"{pytorch}.strategies.ddp", "torch", torch_of),
+        Change(f"{fabric}.utilities.seed", "torch", torch_of),
+    )
+
+
+CHANGES = _changes("lightning.pytorch", "lightning.fabric")
+CHANGES_OF_PYTORCH_LIGHTNING = _changes("pytorch_lightning", "lightning_fabric")
