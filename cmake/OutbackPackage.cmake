@@ -30,12 +30,17 @@ function(_outback_stage_package package source output runtime)
 
   if(EXISTS "${source}/_${package}_autoload.py")
     set(info "${output}/${package}-0.dist-info")
+    string(REGEX REPLACE "^torch_" "" device "${package}")
     set(load load_unless_cuda)
     if(runtime STREQUAL cuda)
       set(load load)
     endif()
     file(CONFIGURE OUTPUT "${info}/METADATA" CONTENT "Metadata-Version: 2.1\nName: ${package}\nVersion: 0\n")
     file(CONFIGURE OUTPUT "${info}/entry_points.txt"
-         CONTENT "[torch.backends]\n${package} = _${package}_autoload:${load}\n")
+         CONTENT "[torch.backends]
+${package} = _${package}_autoload:${load}
+[torch.distributed.backends]
+${device} = _${package}_autoload:load_by_name
+")
   endif()
 endfunction()

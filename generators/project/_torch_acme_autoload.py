@@ -1,4 +1,5 @@
-"""What `import torch` calls, through the entry point group torch.backends, to load this backend.
+"""What `import torch` calls, through the entry point group torch.backends, to load this backend, and
+what torch.distributed calls for a group of its device.
 
 It is no part of the package. An error that leaves this function aborts `import torch`; one that
 torch_acme/__init__.py kept to itself would leave half a module in sys.modules.
@@ -24,6 +25,11 @@ def load() -> None:
 def load_unless_cuda() -> None:
     """Of any other device."""
     _load(breaks_cuda=True)
+
+
+def load_by_name() -> None:
+    """Through the entry point group torch.distributed.backends, for who names the device."""
+    import torch_acme  # noqa: F401
 
 
 def _load(breaks_cuda: bool) -> None:

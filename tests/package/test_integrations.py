@@ -216,3 +216,21 @@ def test_a_list_that_is_no_more_is_named(run, library, tmp_path):
         "    print(error)\n"
     )
     assert run(program) == "choose has no list with 'cuda' in it\n"
+
+
+def test_a_group_by_the_devices_name_loads_the_backend(run):
+    """torch 2.14 and newer look for the name among the entry points."""
+    program = """
+        import importlib.metadata
+        import torch
+        import torch.distributed as dist
+        assert not hasattr(torch, "acme")
+        (entry,) = importlib.metadata.entry_points(group="torch.distributed.backends", name="acme")
+        if torch.__version__ < "2.14":
+            entry.load()()
+        dist.init_process_group("acme", rank=0, world_size=1, store=dist.HashStore())
+        x = torch.ones(2, device="acme")
+        dist.all_reduce(x)
+        print(x.tolist())
+    """
+    assert run(program, OUTBACK_AUTOLOAD="0") == "[1.0, 1.0]\n"

@@ -120,10 +120,11 @@ def _complete_configurations() -> None:
         chosen = self.device_backend_map
         if chosen.get(name) == name and _is_ours(name):
             chosen[name] = KIND
-        if chosen == {name: KIND} and ":" not in str(backend) and dist.is_gloo_available():
+        is_ours_alone = chosen == {name: KIND} and ":" not in str(backend)
+        is_gloo_alone = str(backend).lower() == dist.Backend.GLOO
+        if is_gloo_alone or (is_ours_alone and dist.is_gloo_available()):
+            # Without CUDA, for which torch would make another group, now that there are two kinds.
             self.device_backend_map = {"cpu": dist.Backend.GLOO, name: KIND}
-        elif str(backend).lower() == dist.Backend.GLOO:
-            chosen[name] = KIND
         elif str(backend).lower() == dist.Backend.FAKE:
             chosen.setdefault(name, dist.Backend.FAKE)
         elif chosen.get(name) in _TAKE_OTHERS:

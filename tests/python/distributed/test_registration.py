@@ -36,7 +36,10 @@ def test_nothing_named_serves_the_device_and_the_cpu(run_ranks):
 
 @pytest.mark.parametrize(
     "named",
-    ["backend='outback'", "backend='cpu:gloo,acme:outback'", "device_id=torch.device('acme:0')"],
+    [
+        *("backend='outback'", "backend='acme'", "backend='cpu:gloo,acme:outback'"),
+        *("backend='cpu:gloo,acme:acme'", "backend='gloo'", "device_id=torch.device('acme:0')"),
+    ],
 )
 def test_a_group_by_a_name_or_a_device(run_ranks, named):
     run_ranks(
@@ -68,7 +71,8 @@ def test_a_program_of_the_cpu_is_as_it_was(run_ranks):
         """
         world = dist.group.WORLD
         assert dist.get_backend() == "gloo"
-        assert sorted(map(str, world._device_types)) == ["cpu", "cuda"]
+        assert sorted(map(str, world._device_types)) == ["acme", "cpu"]
+        assert type(world._get_backend(torch.device("cpu"))) is dist.ProcessGroupGloo
         x = torch.ones(2)
         dist.all_reduce(x)
         assert x.tolist() == [2, 2]
@@ -106,22 +110,24 @@ def test_parts_of_a_group_that_is_bound_to_a_device(run_ranks):
     )
 
 
-def test_gloo_by_name_does_not_get_the_devices_addresses(run_ranks):
-    run_ranks(
-        """
-        x = torch.ones(3, device="acme")
-        for operation in (dist.all_reduce, lambda x: dist.send(x, 1 - rank)):
-            try:
-                operation(x)
-            except RuntimeError as error:
-                assert "No backend type associated with device type acme" in str(error)
-            else:
-                raise AssertionError("Gloo took it")
-        """,
-        group="backend='gloo'",
-    )
+def test_gloo_for_the_device_is_refused():
     with pytest.raises(ValueError, match=r'"acme:gloo": .* Use "acme:outback"'):
         dist.distributed_c10d.BackendConfig(dist.Backend("cpu:gloo,acme:gloo"))
+
+
+def test_a_vendors_group_may_have_the_devices_name(run_python):
+    run_python(
+        """
+        import torch, torch_acme
+        import torch.distributed as dist
+        config = dist.distributed_c10d.BackendConfig
+        assert config(dist.Backend("acme")).device_backend_map == {"cpu": "gloo", "acme": "outback"}
+        dist.Backend.register_backend("acme", lambda *_: None, extended_api=True, devices=["acme"])
+        assert config(dist.Backend("acme")).device_backend_map == {"acme": "acme"}
+        assert dist.Backend.default_device_backend_map["acme"] == "acme"
+        assert config(dist.Backend("gloo")).device_backend_map["acme"] == "outback"
+        """
+    )
 
 
 def test_nccl_is_refused_where_it_is_not(run_python, tmp_path):
