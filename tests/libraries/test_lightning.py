@@ -111,6 +111,33 @@ def test_which_devices(tmp_path, devices):
     assert trainer.num_devices == len(indices)
 
 
+def test_the_device_is_what_auto_means(tmp_path):
+    assert lightning.Trainer(logger=False).accelerator.name() == "acme"
+    assert Fabric(devices=1).device.type == "acme"
+
+
+def test_a_batch_that_does_not_fit_gets_smaller(tmp_path):
+    class Big(Network):
+        batch_size = 4
+
+        def training_step(self, batch, i):
+            if self.batch_size > 16:
+                torch.empty(1 << 50, device=self.device)
+            return super().training_step(batch, i)
+
+        def train_dataloader(self):
+            return DataLoader(data().dataset, self.batch_size)
+
+        def val_dataloader(self):
+            return data()
+
+    trainer = lightning.Trainer(
+        accelerator="acme", devices=1, max_epochs=1, logger=False, default_root_dir=tmp_path
+    )
+    tuner = lightning.pytorch.tuner.Tuner(trainer)
+    assert tuner.scale_batch_size(Big(), mode="power", max_trials=5, steps_per_trial=1) == 16
+
+
 @pytest.mark.parametrize("devices", [99, [99], [0, 0], "0,99", [-1, 0]])
 def test_devices_that_are_not_there_are_refused(devices):
     with pytest.raises(ValueError, match=r"acme has \d+"):
@@ -138,7 +165,12 @@ def test_fabric(nothing_on_the_cpu):
 
 _RANKS = """
     import lightning, torch
+    from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
     from tests.libraries.test_lightning import fit
+
+    def fp16_compress_hook(state, bucket):
+        print("COMPRESSED", flush=True)
+        return default_hooks.fp16_compress_hook(state, bucket)
 
     if __name__ == "__main__":
         trainer, network = fit("acme", "out", {options})
@@ -154,6 +186,12 @@ _RANKS = """
         ("devices=2", "DDPStrategy", torch.float32),
         ("devices=2, strategy='ddp', precision='bf16-mixed'", "DDPStrategy", torch.bfloat16),
         ("devices=2, strategy='ddp', precision='16-mixed'", "DDPStrategy", torch.float16),
+        (
+            "devices=2, strategy=lightning.pytorch.strategies.DDPStrategy("
+            "ddp_comm_hook=fp16_compress_hook)",
+            "DDPStrategy",
+            torch.float32,
+        ),
         ("devices=2, strategy='fsdp'", "FSDPStrategy", torch.float32),
         ("devices=2, strategy='fsdp', precision='bf16-mixed'", "FSDPStrategy", torch.bfloat16),
     ],
@@ -162,3 +200,4 @@ def test_two_processes(run, options, strategy, dtype):
     printed = run(_RANKS.format(options=options))
     lines = sorted(re.findall(r"FOUND .*?}", printed))
     assert lines == [f"FOUND acme:{i} {strategy} 8 {{{dtype}}}" for i in range(2)]
+    assert ("COMPRESSED" in printed) == ("hook" in options)

@@ -30,8 +30,8 @@ def test_the_table_is_that_of_the_page():
 
 
 def test_each_kind_of_value_is_known():
-    """A list of faults, devices or operators, and what is others', has other readers."""
-    lists = {f"a list of {what}" for what in ("faults", "devices", "operators")}
+    """A list, and what is others', has other readers."""
+    lists = {f"a list of {what}" for what in ("faults", "devices", "libraries", "operators")}
     others = lists | {"anything", "CMake's", "the driver's"}
     assert {kind for kind, _ in known.OURS.values()} == known._KINDS.keys() | others
 

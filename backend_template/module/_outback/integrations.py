@@ -5,19 +5,17 @@ import warnings
 
 from . import _native, name
 
-_VARIABLE = "OUTBACK_INTEGRATIONS"
-
 
 def enable_wanted() -> None:
-    wanted = _native.variable(_VARIABLE)
+    wanted = _native.variable("OUTBACK_INTEGRATIONS")
     if wanted is None:
         return
     try:
         from torch_outback import integrations
     except ModuleNotFoundError as error:
         warnings.warn(
-            f"{name}: {_VARIABLE}={wanted} changes nothing without the package torch-outback "
-            f"({error}): pip install torch-outback",
+            f"{name}: OUTBACK_INTEGRATIONS={wanted} changes nothing without the package "
+            f"torch-outback ({error}): pip install torch-outback",
             stacklevel=2,
         )
         return

@@ -10,8 +10,6 @@ from ..refused import Refused
 from . import accelerate, lightning, transformers
 from .changes import Change
 
-_ANY_VERSION = "OUTBACK_INTEGRATIONS_ANY_VERSION"
-
 
 @dataclass(frozen=True)
 class Library:
@@ -27,13 +25,13 @@ class Library:
 
     def check_version(self, installed: str) -> None:
         """Raises Refused for a version that nobody has tried."""
-        if variables.flag(_ANY_VERSION):
+        if variables.flag("OUTBACK_INTEGRATIONS_ANY_VERSION"):
             return
         if not SpecifierSet(self.versions).contains(installed, prereleases=True):
             raise Refused(
                 f"{self.distribution} {installed} is not one of those that this torch-outback "
                 f"knows ({self.versions}), and stays as it is: install one of these, or a "
-                "torch-outback that knows it, or try it with {_ANY_VERSION}=1"
+                "torch-outback that knows it, or try it with OUTBACK_INTEGRATIONS_ANY_VERSION=1"
             )
 
 

@@ -91,6 +91,36 @@ def _forward_context(before: Any, device: Device) -> Any:
     return forward_context
 
 
+def _choose_auto_accelerator(before: Any, device: Device) -> Any:
+    return staticmethod(lambda: device.name)
+
+
+def _register_ddp_hooks(before: Any, device: Device) -> Any:
+    """Hooks that the user gives are for CUDA alone, and forgotten elsewhere."""
+
+    @functools.wraps(before)
+    def register(self: Any) -> None:
+        if self.root_device.type != device.name:
+            before(self)
+            return
+        before.__globals__["_register_ddp_comm_hook"](
+            model=self.model,
+            ddp_comm_state=self._ddp_comm_state,
+            ddp_comm_hook=self._ddp_comm_hook,
+            ddp_comm_wrapper=self._ddp_comm_wrapper,
+        )
+
+    return register
+
+
+def _is_out_of_memory(before: Any, device: Device) -> Any:
+    @functools.wraps(before)
+    def is_out_of_memory(exception: BaseException) -> bool:
+        return isinstance(exception, torch.OutOfMemoryError) or bool(before(exception))
+
+    return is_out_of_memory
+
+
 def _changes(pytorch: str, fabric: str) -> tuple[Change, ...]:
     """Of one of the two packages that Lightning comes as."""
     trainer = f"{pytorch}.trainer.connectors.accelerator_connector"
@@ -108,6 +138,10 @@ def _changes(pytorch: str, fabric: str) -> tuple[Change, ...]:
             for module, owner in connectors.items()
             for method, neighbor in lists.items()
         ),
+        *(
+            Change(module, f"{owner}._choose_auto_accelerator", _choose_auto_accelerator)
+            for module, owner in connectors.items()
+        ),
         Change(
             f"{fabric}.plugins.precision.fsdp", "FSDPPrecision.forward_context", _forward_context
         ),
@@ -116,7 +150,10 @@ def _changes(pytorch: str, fabric: str) -> tuple[Change, ...]:
         ),
         Change(f"{fabric}.strategies.ddp", "torch", torch_of),
         Change(f"{pytorch}.strategies.ddp", "torch", torch_of),
+        Change(f"{pytorch}.strategies.ddp", "DDPStrategy._register_ddp_hooks", _register_ddp_hooks),
         Change(f"{fabric}.utilities.seed", "torch", torch_of),
+        Change(f"{pytorch}.utilities.memory", "torch", torch_of),
+        Change(f"{pytorch}.utilities.memory", "is_cuda_out_of_memory", _is_out_of_memory),
     )
 
 
