@@ -1,5 +1,5 @@
-"""What `import torch` calls, through the entry point group torch.backends, to load this backend, and
-what torch.distributed calls for a group of its device.
+"""What `import torch` calls, through the entry point group torch.backends, to load this backend,
+and what torch.distributed calls for a group of its device.
 
 It is no part of the package. An error that leaves this function aborts `import torch`; one that
 torch_acme/__init__.py kept to itself would leave half a module in sys.modules.

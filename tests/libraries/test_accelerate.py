@@ -104,6 +104,23 @@ def test_launch_starts_a_process_for_each_device(run):
     assert found(printed) == ["acme:0 2 fp16 2.0", "acme:1 2 fp16 2.0"]
 
 
+def test_launch_from_a_notebook(run):
+    printed = run(
+        """
+        from accelerate import Accelerator, notebook_launcher
+
+        def train():
+            accelerator = Accelerator()
+            print(f"FOUND {accelerator.device} {accelerator.num_processes}\\n", end="", flush=True)
+            accelerator.end_training()
+
+        notebook_launcher(train, num_processes=2)
+        """
+    )
+    assert "Launching training on 2 ACMEs." in printed
+    assert found(printed) == ["acme:0 2", "acme:1 2"]
+
+
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """A model on disk, words, and what it says of them."""

@@ -64,6 +64,11 @@ def _get_grad_scaler(before: Any, device: Device) -> Any:
     return get_grad_scaler
 
 
+def _get_current_device_type(before: Any, device: Device) -> Any:
+    """For notebook_launcher."""
+    return lambda: (device.name, "MULTI_GPU")
+
+
 def _is_cuda_available(before: Any, device: Device) -> Any:
     return device.module.is_available
 
@@ -71,6 +76,7 @@ def _is_cuda_available(before: Any, device: Device) -> Any:
 CHANGES = (
     Change("accelerate.utils.imports", "is_cuda_available", _is_cuda_available),
     Change("accelerate.utils.imports", "torch", torch_of),
+    Change("accelerate.utils.environment", "get_current_device_type", _get_current_device_type),
     Change("accelerate.utils.dataclasses", "torch", torch_of),
     Change("accelerate.utils.memory", "torch", torch_of),
     Change("accelerate.utils.modeling", "torch", torch_of),
