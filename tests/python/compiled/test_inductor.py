@@ -358,10 +358,47 @@ for f in (
     lambda x, y, z: torch.tensor(2.5) * x + torch.maximum(y, x),
     lambda x, y, z: y * x.sum() + y,
     lambda x, y, z: x * z.mean(),
+    lambda x, y, z: torch.where(x > 1, z[2], x) * z[1].sin(),
+    lambda x, y, z: x.lerp(x * 2, z.double()[1].float()) + (z[0] + z[1]) * y,
     lambda x, y, z: x + math.log2(x.shape[0]),
 ):
     found = torch.compile(f, fullgraph=True, dynamic=True)(x.acme(), y, z)
     torch.testing.assert_close(found.cpu(), f(x, y, z))
+"""
+    )
+
+
+@compiles
+def test_numbers_on_the_cpu_that_change(run_compiled):
+    """NAdam keeps one on each side, once its learning rate has changed."""
+    run_compiled(
+        """
+def train(device, compiled):
+    p = torch.nn.Parameter(torch.ones(3, device=device))
+    optimizer = torch.optim.NAdam([p], lr=0.1)
+    step = torch.compile(optimizer.step) if compiled else optimizer.step
+    for _ in range(3):
+        p.grad = torch.ones(3, device=device)
+        step()
+        optimizer.param_groups[0]["lr"] *= 0.8
+    return p.detach().cpu()
+
+torch.testing.assert_close(train("acme", True), train("cpu", False))
+""",
+        TORCH_LOGS="-all",  # of record_function, which torch's own step has
+    )
+
+
+@compiles
+def test_floats_of_8_bits(run_compiled):
+    """Of a kind that kernels in the dialect lack."""
+    run_compiled(
+        """
+x = torch.tensor([0.5, 3.3, -100.0])
+for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+    f = lambda x: (x.to(dtype).float() * 2, x.to(dtype).float().sum())
+    for a, b in zip(torch.compile(f)(x.acme()), f(x), strict=True):
+        torch.testing.assert_close(a.cpu(), b)
 """
     )
 

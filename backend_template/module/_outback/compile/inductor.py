@@ -185,10 +185,53 @@ def _count_places_by_dimensions(lowering: Any) -> None:
     setattr(lowering, make_of_torch.__name__, make_reduction_inner)
 
 
+def _compute_on_the_cpu_first(lowering: Any) -> None:
+    """What is read or computed of CPU tensors alone, such as y[1].sin() in x * y[1].sin(), is made
+    there: a kernel on the device takes the result as a number, and cannot read y."""
+    broadcast_of_torch = lowering.broadcast_tensors
+
+    def alone(value: Any) -> Any:
+        if value.get_device().type != "cpu" or value.get_size():
+            return value
+        value.realize()
+        if isinstance(value.data, ir.StorageBox):
+            return value
+        copied = lowering.clone(value)  # of a view
+        copied.realize()
+        return copied
+
+    @functools.wraps(broadcast_of_torch)
+    def broadcast_tensors(*inputs: Any) -> Any:
+        boxes = [each for each in inputs if isinstance(each, ir.TensorBox)]
+        if any(is_generated_here(each.get_device().type) for each in boxes):
+            inputs = tuple(alone(it) if isinstance(it, ir.TensorBox) else it for it in inputs)
+        return broadcast_of_torch(*inputs)
+
+    setattr(lowering, broadcast_of_torch.__name__, broadcast_tensors)
+
+
+def _copy_before_changing(lowering: Any) -> None:
+    """A tensor on one device that is changed to a result on another one gets a copy of it: torch's
+    foreach operators would write the result by a kernel of the tensor's device."""
+    layout = ir.MutationLayoutSHOULDREMOVE
+    realize_of_torch = layout.realize_into.__func__
+
+    @functools.wraps(realize_of_torch)
+    def realize_into(cls: Any, src: Any, dst: Any, *rest: Any, **named: Any) -> Any:
+        one, other = src.get_device(), dst.get_device()
+        if one != other and (is_generated_here(one.type) or is_generated_here(other.type)):
+            return realize_of_torch(cls, lowering.to_device(src, other), dst)
+        return realize_of_torch(cls, src, dst, *rest, **named)
+
+    setattr(layout, realize_of_torch.__name__, classmethod(realize_into))
+
+
 def register_lowerings() -> None:
     from torch._inductor import lowering  # which imports the module after which this one is
 
     _find_the_device(lowering)
+    _compute_on_the_cpu_first(lowering)
+    _copy_before_changing(lowering)
     _count_places_by_dimensions(lowering)
 
 

@@ -13,6 +13,7 @@ from torch._inductor.virtualized import V
 
 from ... import _native, device_module, kernels, name
 from .scheduling import PortableScheduling
+from .values import MEMORY
 
 # An item makes each row of a scan. The device's operator shares a longer row among items.
 _LONGEST_SCAN = 512
@@ -65,7 +66,21 @@ def _or_lacks(asked: Callable[..., bool], dtype_of: Callable[..., torch.dtype]) 
     setattr(lowering, asked.__name__, needs_fallback)
 
 
+def _leave_other_dtypes() -> None:
+    """Those of 8 bits."""
+    asked = lowering.unsupported_input_tensor
+
+    @functools.wraps(asked)
+    def unsupported_input_tensor(tensor: torch.Tensor, *rest: Any, **named: Any) -> bool:
+        if _is_portable(tensor.device.type) and tensor.dtype not in MEMORY:
+            return True
+        return bool(asked(tensor, *rest, **named))
+
+    setattr(lowering, asked.__name__, unsupported_input_tensor)
+
+
 def register() -> None:
     _leave_long_scans()
+    _leave_other_dtypes()
     _or_lacks(lowering.needs_fallback_due_to_atomic_add_limitations, lambda dtype: dtype)
     _or_lacks(lowering.use_scatter_fallback, lambda _operator, _reduce, dtype, *_rest: dtype)
