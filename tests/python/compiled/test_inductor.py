@@ -390,6 +390,17 @@ torch.testing.assert_close(train("acme", True), train("cpu", False))
 
 
 @compiles
+def test_a_division_by_a_number_is_a_division(run_compiled):
+    run_compiled(
+        """
+x = torch.randn(64, 64)
+found = torch.compile(lambda x: (x / 127.5, x.abs().amax(1) / 3))(x.acme())
+assert found[0].cpu().equal(x / 127.5) and found[1].cpu().equal(x.abs().amax(1) / 3)
+"""
+    )
+
+
+@compiles
 def test_floats_of_8_bits(run_compiled):
     """Of a kind that kernels in the dialect lack."""
     run_compiled(

@@ -189,7 +189,11 @@ LIBRARIES = tuple(
         targets=_TARGETS[run.package],
         require=run.require,
     )
-    for run in (RUNS[0], PORTABLE_RUN, Run("OpenCL", _OPENCL.package, "", driver=_OPENCL))
+    for run in (
+        RUNS[0],
+        PORTABLE_RUN,
+        Run("OpenCL", _OPENCL.package, "", {"POCL_DEVICES": "pthread pthread"}, driver=_OPENCL),
+    )
 )
 
 # These two first, since their tests are where `tests/python` is too.

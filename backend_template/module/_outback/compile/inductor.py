@@ -226,6 +226,18 @@ def _copy_before_changing(lowering: Any) -> None:
     setattr(layout, realize_of_torch.__name__, classmethod(realize_into))
 
 
+def _divide_by_numbers(lowering: Any) -> None:
+    """x / 127.5 is a division, as in eager mode: torch asks for the number only to multiply by its
+    reciprocal, for all devices but the CPU (pytorch#157959)."""
+    asked = lowering.get_constant_value
+
+    @functools.wraps(asked)
+    def get_constant_value(value: Any) -> Any:
+        return None if is_generated_here(value.get_device().type) else asked(value)
+
+    setattr(lowering, asked.__name__, get_constant_value)
+
+
 def register_lowerings() -> None:
     from torch._inductor import lowering  # which imports the module after which this one is
 
@@ -233,6 +245,7 @@ def register_lowerings() -> None:
     _compute_on_the_cpu_first(lowering)
     _copy_before_changing(lowering)
     _count_places_by_dimensions(lowering)
+    _divide_by_numbers(lowering)
 
 
 def _register_overrides_of_torch() -> None:

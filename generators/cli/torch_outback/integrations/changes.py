@@ -27,7 +27,8 @@ class Change:
         before = vars(owner)[last]
         after = self.instead(before, device)
         setattr(owner, last, after)
-        if isinstance(before, FunctionType) and not path:
+        is_its_own = getattr(before, "__module__", None) == self.module
+        if isinstance(before, FunctionType) and not path and is_its_own:
             _replace_imported(before, after)
 
 
