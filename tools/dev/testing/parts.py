@@ -215,8 +215,8 @@ def _libraries(work: Work) -> str:
     any_version = {"OUTBACK_INTEGRATIONS_ANY_VERSION": "1"} if work.libraries else {}
     outcomes = []
     for suite in LIBRARIES:
+        build.build(work.environment, "dev", targets=suite.targets)
         suite.require(work.folder)
-        build.make(work.environment, "dev", suite.targets)
         variables = dict(suite.variables(work.folder))
         variables["PYTHONPATH"] = os.pathsep.join((variables["PYTHONPATH"], package))
         tests = run_pytest(python, suite.name, suite.tests, {**variables, **any_version})
@@ -339,7 +339,7 @@ PARTS = (
         _opencl_on_intel,
     ),
     _long(BESIDE.name, BESIDE.title, _on(BESIDE, BESIDE.name)),
-    _long("libraries", "programs of other people's libraries", _libraries),
+    _long("libraries", "programs of other people's libraries", _libraries, on_dev=False),
     _long(
         "asan",
         "the C++ tests with the address and undefined behaviour sanitizers",
