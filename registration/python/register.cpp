@@ -92,9 +92,9 @@ void register_in_python(py::module_& module, const backend_options& options) {
   python::define_device_module(module);
   python::define_normalization(module);
   // Executes the sources, which publish nothing by themselves.
-  for (const char* later : {"printing", "pickling", "autograd", "reducers", "loading",
-                            "data_parallel", "attention", "compile", "distributed",
-                            "integrations"}) {
+  for (const char* later :
+       {"printing", "pickling", "autograd", "reducers", "loading", "data_parallel", "attention",
+        "compile", "distributed", "integrations"}) {
     python::part(later);
   }
   publish(module, options);

@@ -55,7 +55,9 @@ def run(tmp_path: Path) -> Callable[..., str]:
     integrations by the variable; returns what it prints. `launcher` are arguments of Python."""
     path = os.pathsep.join((os.environ["PYTHONPATH"], os.fspath(ROOT)))
 
-    def start(source: str, *launcher: str, ranks: int = 1, **variables: str) -> str:
+    def start(
+        source: str, *launcher: str, ranks: int = 1, fails: bool = False, **variables: str
+    ) -> str:
         program = tmp_path / "program.py"
         program.write_text(textwrap.dedent(source))
         if ranks > 1:
@@ -70,7 +72,7 @@ def run(tmp_path: Path) -> Callable[..., str]:
             timeout=300,
             check=False,
         )
-        assert done.returncode == 0, done.stdout
+        assert (done.returncode != 0) == fails, done.stdout
         return done.stdout
 
     return start

@@ -104,6 +104,13 @@ def test_launch_starts_a_process_for_each_device(run):
     assert found(printed) == ["acme:0 2 fp16 2.0", "acme:1 2 fp16 2.0"]
 
 
+def test_a_process_without_a_device_is_refused(run):
+    count = torch.acme.device_count() + 1
+    options = (f"--num_processes={count}", "--main_process_port=0", "--multi_gpu")
+    printed = run(_LAUNCHED, *_LAUNCH, *options, fails=True)
+    assert f"there is no device for process {count - 1} of this machine: acme has" in printed
+
+
 def test_launch_from_a_notebook(run):
     printed = run(
         """

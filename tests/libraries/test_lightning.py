@@ -140,7 +140,7 @@ def test_a_batch_that_does_not_fit_gets_smaller(tmp_path):
 
 @pytest.mark.parametrize("devices", [99, [99], [0, 0], "0,99", [-1, 0]])
 def test_devices_that_are_not_there_are_refused(devices):
-    with pytest.raises(ValueError, match=r"acme has \d+"):
+    with pytest.raises(ValueError, match=r"acme has \d+ here"):
         lightning.Trainer(accelerator="acme", devices=devices)
 
 
@@ -194,6 +194,7 @@ _RANKS = """
         ),
         ("devices=2, strategy='fsdp'", "FSDPStrategy", torch.float32),
         ("devices=2, strategy='fsdp', precision='bf16-mixed'", "FSDPStrategy", torch.bfloat16),
+        ("devices=2, strategy='fsdp', precision='16-mixed'", "FSDPStrategy", torch.float16),
     ],
 )
 def test_two_processes(run, options, strategy, dtype):
@@ -201,3 +202,4 @@ def test_two_processes(run, options, strategy, dtype):
     lines = sorted(re.findall(r"FOUND .*?}", printed))
     assert lines == [f"FOUND acme:{i} {strategy} 8 {{{dtype}}}" for i in range(2)]
     assert ("COMPRESSED" in printed) == ("hook" in options)
+    assert "CUDA is not available" not in printed  # of a scaler

@@ -86,6 +86,21 @@ def test_a_checkpoint_is_resumed_with_its_random_numbers(tmp_path):
     assert torch.equal(losses(whole), losses(resumed))
 
 
+def test_the_integration_may_come_after_the_import(run):
+    printed = run(
+        """
+        import torch
+        from transformers import Trainer, TrainingArguments
+        import torch_outback.integrations
+
+        torch_outback.integrations.enable("transformers")
+        print("FOUND", TrainingArguments("out", bf16=True).device)
+        """,
+        OUTBACK_INTEGRATIONS="",
+    )
+    assert "FOUND acme" in printed
+
+
 _RANKS = """
     import torch
     from tests.libraries import words

@@ -67,7 +67,11 @@ REFUSED = """
 def test_what_is_refused(run):
     expected = {
         (("accelerate",), ()): "accelerate is not installed",
-        (("jax",), ()): "jax: expected some of accelerate, transformers, lightning, pytorch_light",
+        (("transformers",), ()): "accelerate is not installed",  # which it needs
+        (
+            ("jax",),
+            (),
+        ): "'jax': expected some of accelerate, transformers, lightning, pytorch_light",
         ((), (("device", "zeta"),)): (
             "zeta is not the device of the backend that is loaded, which is acme: name acme, or "
         ),
@@ -119,6 +123,7 @@ def test_without_the_variable_or_the_call_nothing_changes(run, library):
 
 STATE = """
     class PartialState:
+        _shared_state = {}
         default_device = None
         def _prepare_backend(self): ...
         def set_device(self): ...
@@ -133,13 +138,34 @@ def test_the_variable(run, library):
         from accelerate.state import PartialState
         print(PartialState().default_device)
     """
-    assert run(program, OUTBACK_INTEGRATIONS="acme:accelerate") == "acme\n"
+    assert run(program, OUTBACK_INTEGRATIONS="acme: accelerate,") == "acme\n"
+    # Whose import imports torch, and that the backend.
+    first = "import torch_outback.integrations\n" + textwrap.dedent(program)
+    assert run(first, OUTBACK_INTEGRATIONS="acme") == "acme\n"
 
 
-def test_a_variable_that_asks_for_what_cannot_be_is_a_warning(run):
-    printed = run("import torch; print(torch.ones(1).acme().item())", OUTBACK_INTEGRATIONS="zeta")
-    words = "zeta is not the device of the backend that is loaded, which is acme"
-    assert f"UserWarning: OUTBACK_INTEGRATIONS=zeta: {words}" in printed
+def test_an_accelerator_that_has_chosen_its_device_is_refused(run, library):
+    library("accelerate", "1.15.0", state=STATE.replace("{}", "{'device': 'cpu'}"))
+    program = """
+        import accelerate.state
+        from torch_outback.integrations import enable
+        enable()
+    """
+    words = "Refused: accelerate has chosen a device in this process already: call enable() before"
+    assert words in run(program, fails=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("zeta", "zeta is not the device of the backend that is loaded, which is acme"),
+        ("acme,accelerate", "expected a device, and libraries behind a colon: acme:accelerate"),
+    ],
+)
+def test_a_variable_that_asks_for_what_cannot_be_is_a_warning(run, value, words):
+    printed = run("import torch; print(torch.ones(1).acme().item())", OUTBACK_INTEGRATIONS=value)
+    assert f"UserWarning: OUTBACK_INTEGRATIONS={value}: {words}" in printed
+    assert ". No library is changed\n" in printed
     assert printed.endswith("1.0\n")
 
 

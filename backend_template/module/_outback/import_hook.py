@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 
 class _Watch:
@@ -88,7 +89,7 @@ def when_imported(wanted: str, action: Callable[[], None]) -> None:
     if wanted not in sys.modules:
         sys.meta_path.insert(0, _Watch(wanted, action))
         return
-    spec = sys.modules[wanted].__spec__
+    spec: Any = sys.modules[wanted].__spec__
     if not getattr(spec, "_initializing", False):
         action()
     elif isinstance(spec, _Begun):

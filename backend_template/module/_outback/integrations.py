@@ -1,9 +1,11 @@
 """Lets libraries that keep lists of devices find this one, where OUTBACK_INTEGRATIONS says so. The
 package torch-outback has what that takes, and need not be installed."""
 
+import importlib
 import warnings
 
 from . import _native, name
+from .import_hook import when_imported
 
 
 def enable_wanted() -> None:
@@ -11,7 +13,7 @@ def enable_wanted() -> None:
     if wanted is None:
         return
     try:
-        from torch_outback import integrations
+        integrations = importlib.import_module("torch_outback.integrations")
     except ModuleNotFoundError as error:
         warnings.warn(
             f"{name}: OUTBACK_INTEGRATIONS={wanted} changes nothing without the package "
@@ -19,4 +21,5 @@ def enable_wanted() -> None:
             stacklevel=2,
         )
         return
-    integrations.enable_wanted(wanted)
+    # Its own import may be what imports torch.
+    when_imported(integrations.__name__, lambda: integrations.enable_wanted(wanted))

@@ -22,7 +22,7 @@ _loaded = torch._C._get_privateuse1_backend_name()
 if _loaded not in ("privateuseone", "acme"):
     raise ImportError(
         f"cannot register acme: this process's PrivateUse1 backend is {_loaded} already, and "
-        "PyTorch has room for one"
+        "PyTorch has room for one: OUTBACK_AUTOLOAD=0 keeps `import torch` from loading any"
     )
 
 from . import _C  # noqa: E402, F401

@@ -155,6 +155,12 @@ def _guard_streams() -> None:
     setattr(scheduler, device_need_guard.__name__, device_need_guard)
 
 
+def _is_on_the_device(value: Any) -> bool:
+    """Of what a lowering gets, which may be a number."""
+    device = value.get_device() if isinstance(value, ir.IRNode) else None
+    return device is not None and is_generated_here(device.type)
+
+
 def _find_the_device(lowering: Any) -> None:
     """Of a tensor on the device and a CPU tensor without dimensions, the first one says where the
     result is."""
@@ -191,7 +197,7 @@ def _compute_on_the_cpu_first(lowering: Any) -> None:
     broadcast_of_torch = lowering.broadcast_tensors
 
     def alone(value: Any) -> Any:
-        if value.get_device().type != "cpu" or value.get_size():
+        if value.get_device_or_error().type != "cpu" or value.get_size():
             return value
         value.realize()
         if isinstance(value.data, ir.StorageBox):
@@ -203,7 +209,7 @@ def _compute_on_the_cpu_first(lowering: Any) -> None:
     @functools.wraps(broadcast_of_torch)
     def broadcast_tensors(*inputs: Any) -> Any:
         boxes = [each for each in inputs if isinstance(each, ir.TensorBox)]
-        if any(is_generated_here(each.get_device().type) for each in boxes):
+        if any(map(_is_on_the_device, boxes)):
             inputs = tuple(alone(it) if isinstance(it, ir.TensorBox) else it for it in inputs)
         return broadcast_of_torch(*inputs)
 
@@ -218,9 +224,10 @@ def _copy_before_changing(lowering: Any) -> None:
 
     @functools.wraps(realize_of_torch)
     def realize_into(cls: Any, src: Any, dst: Any, *rest: Any, **named: Any) -> Any:
-        one, other = src.get_device(), dst.get_device()
-        if one != other and (is_generated_here(one.type) or is_generated_here(other.type)):
-            return realize_of_torch(cls, lowering.to_device(src, other), dst)
+        device = dst.get_device()
+        is_ours = _is_on_the_device(src) or _is_on_the_device(dst)
+        if is_ours and src.get_device() != device:
+            return realize_of_torch(cls, lowering.to_device(src, device), dst)
         return realize_of_torch(cls, src, dst, *rest, **named)
 
     setattr(layout, realize_of_torch.__name__, classmethod(realize_into))
@@ -233,7 +240,7 @@ def _divide_by_numbers(lowering: Any) -> None:
 
     @functools.wraps(asked)
     def get_constant_value(value: Any) -> Any:
-        return None if is_generated_here(value.get_device().type) else asked(value)
+        return None if _is_on_the_device(value) else asked(value)
 
     setattr(lowering, asked.__name__, get_constant_value)
 

@@ -107,7 +107,7 @@ def register_kernel_compiler(
     if callable(compile):
         compilers.add(number, compilers.VendorsFunction(compile, words, version))
         return
-    command = list(compile) if isinstance(compile, (list, tuple)) else [compile]
+    command = list(compile) if isinstance(compile, (list, tuple)) else [f"{compile}"]
     for needed in ("{source}", "{made}"):
         if needed not in command:
             raise ValueError(

@@ -2,6 +2,7 @@
 device takes that place. accelerate calls several processes on it MULTI_GPU."""
 
 import functools
+import sys
 from typing import Any
 
 import torch
@@ -26,8 +27,14 @@ def _prepare_backend(before: Any, device: Device) -> Any:
         rank = get_int_from_env(["LOCAL_RANK"], -1)
         if cpu or sagemaker_dp or rank == -1 or not _is_meant(self.device, device):
             return before(self, cpu, sagemaker_dp, backend)
+        count = device.module.device_count()
+        if rank >= count:
+            raise RuntimeError(
+                f"there is no device for process {rank} of this machine: {device.name} has {count} "
+                f"here, so start {count} at most"
+            )
         # The process group is made after this, for the current device.
-        device.module.set_device(rank % device.module.device_count())
+        device.module.set_device(rank)
         return backend or _GROUP, DistributedType.MULTI_GPU
 
     return prepare
@@ -39,7 +46,7 @@ def _set_device(before: Any, device: Device) -> Any:
         if self.backend is None or self._cpu or not _is_meant(self.device, device):
             before(self)
             return
-        self.device = device.of(self.local_process_index % device.module.device_count())
+        self.device = device.of(self.local_process_index)
         device.module.set_device(self.device)
 
     return set_device
@@ -71,6 +78,12 @@ def _get_current_device_type(before: Any, device: Device) -> Any:
 
 def _is_cuda_available(before: Any, device: Device) -> Any:
     return device.module.is_available
+
+
+def is_too_late() -> bool:
+    """Whether an Accelerator has chosen its device, which it does once in a process."""
+    state = sys.modules.get("accelerate.state")
+    return state is not None and bool(state.PartialState._shared_state)
 
 
 CHANGES = (

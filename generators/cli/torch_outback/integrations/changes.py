@@ -4,7 +4,7 @@ import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -27,8 +27,8 @@ class Change:
         before = vars(owner)[last]
         after = self.instead(before, device)
         setattr(owner, last, after)
-        is_its_own = getattr(before, "__module__", None) == self.module
-        if isinstance(before, FunctionType) and not path and is_its_own:
+        # Of a function that the library has imported itself, only this name changes.
+        if not path and callable(before) and before.__module__ == self.module:
             _replace_imported(before, after)
 
 

@@ -29,7 +29,7 @@ def find(wanted: str | None) -> Device:
     if wanted not in (None, name):
         raise Refused(
             f"{wanted} is not the device of the backend that is loaded, which is {name}: name "
-            f"{name}, or load the backend of {wanted} instead (a process has one)"
+            f"{name}, or import the package of {wanted} before torch, with OUTBACK_AUTOLOAD=0"
         )
     if not hasattr(module, "_outback"):
         raise Refused(f"the backend of {name} was not made with Outback, which these are for")

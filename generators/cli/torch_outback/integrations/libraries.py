@@ -1,6 +1,7 @@
 """The libraries, in which versions the names that are changed mean what these modules expect."""
 
 import importlib.metadata
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from packaging.specifiers import SpecifierSet
@@ -16,6 +17,8 @@ class Library:
     distribution: str
     versions: str
     changes: tuple[Change, ...]
+    needs: tuple[str, ...] = ()  # other libraries of the list
+    is_too_late: Callable[[], bool] = lambda: False
 
     def installed(self) -> str | None:
         try:
@@ -36,8 +39,12 @@ class Library:
 
 
 LIBRARIES = {
-    "accelerate": Library("accelerate", ">=1.15,<1.16", accelerate.CHANGES),
-    "transformers": Library("transformers", ">=5.24,<5.25", transformers.CHANGES),
+    "accelerate": Library(
+        "accelerate", ">=1.15,<1.16", accelerate.CHANGES, is_too_late=accelerate.is_too_late
+    ),
+    "transformers": Library(
+        "transformers", ">=5.24,<5.25", transformers.CHANGES, needs=("accelerate",)
+    ),
     "lightning": Library("lightning", ">=2.6,<2.7", lightning.CHANGES),
     "pytorch_lightning": Library(
         "pytorch-lightning", ">=2.6,<2.7", lightning.CHANGES_OF_PYTORCH_LIGHTNING

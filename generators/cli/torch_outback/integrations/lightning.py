@@ -1,6 +1,7 @@
 """Lightning, whose Trainer and Fabric keep a register of accelerators."""
 
 import functools
+import warnings
 from typing import Any
 
 import torch
@@ -53,29 +54,40 @@ def _accelerator(register: Any, device: Device) -> type:
     return DeviceAccelerator
 
 
-def _indices(devices: Any, device: Device) -> list[int]:
+def _indices(given: Any, device: Device) -> list[int]:
     """Of what a Trainer takes as `devices`: a number of devices, -1 for all, the indices as a list
     or as a text such as "0,1"."""
     count = device.module.device_count()
+    devices = given
     if isinstance(devices, str):
-        devices = (
-            [int(each) for each in devices.split(",") if each.strip()]
-            if "," in devices
-            else int(devices)
-        )
+        numbers = [int(each) for each in devices.split(",") if each.strip()]
+        devices = numbers if "," in devices else numbers[0]
     if isinstance(devices, int):
         devices = range(count if devices == -1 else devices)
     chosen = list(devices)
-    if (
-        not chosen
-        or not all(0 <= each < count for each in chosen)
-        or len(set(chosen)) < len(chosen)
-    ):
+    exist = all(0 <= each < count for each in chosen)
+    if not chosen or not exist or len(set(chosen)) < len(chosen):
         raise ValueError(
-            f"devices={chosen}: {device.name} has {count}, numbered from 0, each of which can be "
-            "named once"
+            f"devices={given!r}: expected a number of devices, or different indices of some; "
+            f"{device.name} has {count} here, with the indices from 0 to {count - 1}"
         )
     return chosen
+
+
+def _with_scaler(before: Any, device: Device) -> Any:
+    """Of FSDP's precision, which makes a scaler for CUDA."""
+
+    @functools.wraps(before)
+    def init(self: Any, *args: Any, **named: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*GradScaler is enabled, but CUDA is not available")
+            before(self, *args, **named)
+        if getattr(self, "scaler", None) is not None:
+            from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
+
+            self.scaler = ShardedGradScaler(device=device.name)
+
+    return init
 
 
 def _forward_context(before: Any, device: Device) -> Any:
@@ -130,6 +142,7 @@ def _changes(pytorch: str, fabric: str) -> tuple[Change, ...]:
         "_check_strategy_and_fallback": "cuda",
         "_check_and_init_precision": "mps",
     }
+    of_fsdp = {"__init__": _with_scaler, "forward_context": _forward_context}
     return (
         Change(f"{fabric}.accelerators", "ACCELERATOR_REGISTRY", _with_device),
         Change(f"{pytorch}.accelerators", "AcceleratorRegistry", _with_device),
@@ -142,11 +155,10 @@ def _changes(pytorch: str, fabric: str) -> tuple[Change, ...]:
             Change(module, f"{owner}._choose_auto_accelerator", _choose_auto_accelerator)
             for module, owner in connectors.items()
         ),
-        Change(
-            f"{fabric}.plugins.precision.fsdp", "FSDPPrecision.forward_context", _forward_context
-        ),
-        Change(
-            f"{pytorch}.plugins.precision.fsdp", "FSDPPrecision.forward_context", _forward_context
+        *(
+            Change(f"{package}.plugins.precision.fsdp", f"FSDPPrecision.{method}", change)
+            for package in (fabric, pytorch)
+            for method, change in of_fsdp.items()
         ),
         Change(f"{fabric}.strategies.ddp", "torch", torch_of),
         Change(f"{pytorch}.strategies.ddp", "torch", torch_of),
