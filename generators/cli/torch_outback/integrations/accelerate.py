@@ -2,6 +2,7 @@
 device takes that place. accelerate calls several processes on it MULTI_GPU."""
 
 import functools
+import importlib
 import sys
 from typing import Any
 
@@ -13,6 +14,10 @@ from .device import Device
 _GROUP = "outback"  # the name of Outback's process group, of the device and of the CPU
 
 
+def _utils() -> Any:
+    return importlib.import_module("accelerate.utils")
+
+
 def _default_device(before: Any, device: Device) -> Any:
     return property(lambda self: torch.device(device.name))
 
@@ -22,9 +27,8 @@ def _prepare_backend(before: Any, device: Device) -> Any:
     def prepare(
         self: Any, cpu: bool = False, sagemaker_dp: bool = False, backend: str | None = None
     ) -> Any:
-        from accelerate.utils import DistributedType, get_int_from_env
-
-        rank = get_int_from_env(["LOCAL_RANK"], -1)
+        utils = _utils()
+        rank = utils.get_int_from_env(["LOCAL_RANK"], -1)
         if cpu or sagemaker_dp or rank == -1 or not _is_meant(self.device, device):
             return before(self, cpu, sagemaker_dp, backend)
         count = device.module.device_count()
@@ -35,7 +39,7 @@ def _prepare_backend(before: Any, device: Device) -> Any:
             )
         # The process group is made after this, for the current device.
         device.module.set_device(rank)
-        return backend or _GROUP, DistributedType.MULTI_GPU
+        return backend or _GROUP, utils.DistributedType.MULTI_GPU
 
     return prepare
 
@@ -60,9 +64,7 @@ def _is_meant(chosen: torch.device | None, device: Device) -> bool:
 def _get_grad_scaler(before: Any, device: Device) -> Any:
     @functools.wraps(before)
     def get_grad_scaler(distributed_type: Any = None, **named: Any) -> Any:
-        from accelerate.utils import DistributedType
-
-        if distributed_type == DistributedType.FSDP:
+        if distributed_type == _utils().DistributedType.FSDP:
             from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
 
             return ShardedGradScaler(device=device.name, **named)

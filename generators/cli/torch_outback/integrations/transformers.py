@@ -24,7 +24,7 @@ def _setup_devices(before: Any, device: Device) -> Any:
         return chosen
 
     made = functools.cached_property(setup_devices)
-    made.__set_name__(None, before.attrname)
+    made.attrname = before.attrname
     return made
 
 
