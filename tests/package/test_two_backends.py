@@ -66,7 +66,7 @@ for attempt in range(2):
     done = both.run(USE + code, TORCH_DEVICE_BACKEND_AUTOLOAD="0")
     said = (
         f"cannot register {second}: this process's PrivateUse1 backend is {first} already, and "
-        "PyTorch has room for one\n"
+        "PyTorch has room for one: OUTBACK_AUTOLOAD=0 keeps `import torch` from loading any\n"
     )
     assert done.stdout == said * 2, done.stderr
 
