@@ -111,6 +111,19 @@ def test_a_process_without_a_device_is_refused(run):
     assert f"there is no device for process {count - 1} of this machine: acme has" in printed
 
 
+def test_the_default_configuration_is_of_the_device(run, tmp_path):
+    run(
+        """
+        from accelerate.commands.config.default import write_basic_config
+
+        write_basic_config(save_location="config.json")
+        """
+    )
+    options = ("--main_process_port=0", f"--config_file={tmp_path / 'config.json'}")
+    printed = run(_LAUNCHED, *_LAUNCH, *options)
+    assert found(printed) == [f"acme:{i} 2 no 2.0" for i in range(2)]
+
+
 def test_launch_from_a_notebook(run):
     printed = run(
         """

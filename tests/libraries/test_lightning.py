@@ -1,5 +1,6 @@
 """Lightning's Trainer and Fabric."""
 
+import pickle
 import re
 
 import lightning
@@ -24,7 +25,7 @@ class Network(lightning.LightningModule):
         result = self.layers(x)
         self.dtypes.add(result.dtype)
         loss = functional.cross_entropy(result, kinds)
-        self.log("loss", loss)
+        self.log("loss", loss, sync_dist=True)
         self.losses.append(loss.detach().cpu().float())
         return loss
 
@@ -116,6 +117,15 @@ def test_the_device_is_what_auto_means(tmp_path):
     assert Fabric(devices=1).device.type == "acme"
 
 
+def test_an_instance_is_what_its_name_is():
+    here = lightning.pytorch.accelerators.AcceleratorRegistry.get("acme")
+    trainer = lightning.Trainer(accelerator=here, devices=1, logger=False)
+    assert trainer.strategy.root_device.type == "acme"
+    assert pickle.loads(pickle.dumps(trainer)).strategy.root_device.type == "acme"
+    here = lightning.fabric.accelerators.ACCELERATOR_REGISTRY.get("acme")
+    assert Fabric(accelerator=here, devices=1).device.type == "acme"
+
+
 def test_a_batch_that_does_not_fit_gets_smaller(tmp_path):
     class Big(Network):
         batch_size = 4
@@ -203,3 +213,16 @@ def test_two_processes(run, options, strategy, dtype):
     assert lines == [f"FOUND acme:{i} {strategy} 8 {{{dtype}}}" for i in range(2)]
     assert ("COMPRESSED" in printed) == ("hook" in options)
     assert "CUDA is not available" not in printed  # of a scaler
+
+
+def test_spawned_processes(run):
+    printed = run(
+        """
+        from tests.libraries.test_lightning import fit
+
+        if __name__ == "__main__":
+            trainer, _ = fit("acme", "out", devices=2, strategy="ddp_spawn")
+            print("FOUND", sorted(trainer.callback_metrics))
+        """
+    )
+    assert "FOUND ['accuracy', 'loss']" in printed

@@ -173,3 +173,9 @@ def test_a_pipeline_on_the_device(nothing_on_the_cpu):
         assert pipe.device.type == model.device.type == device
         texts[device] = pipe("hello", max_new_tokens=8, do_sample=False)
     assert texts["cpu"] == texts["acme"]
+    last = torch.acme.device_count() - 1
+    for given, expected in ((last, last), (None, last), (0, 0)):  # None: where the model is
+        made = transformers.pipeline(
+            "text-generation", model=model, tokenizer=Letters(), device=given
+        )
+        assert made.device == made.model.device == torch.device("acme", expected)

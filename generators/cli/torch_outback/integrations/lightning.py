@@ -1,6 +1,7 @@
 """Lightning, whose Trainer and Fabric keep a register of accelerators."""
 
 import functools
+import importlib
 import warnings
 from typing import Any
 
@@ -22,6 +23,9 @@ def _accelerator(register: Any, device: Device) -> type:
     base = register["cuda"]["accelerator"].__base__
 
     class DeviceAccelerator(base):  # type: ignore[misc,valid-type]
+        def __reduce__(self) -> Any:  # of a class that pickle cannot find by a name
+            return _made_again, (base.__module__, device.name)
+
         def setup_device(self, chosen: torch.device) -> None:
             device.module.set_device(chosen)
 
@@ -52,6 +56,40 @@ def _accelerator(register: Any, device: Device) -> type:
             return device.name
 
     return DeviceAccelerator
+
+
+def _made_again(module: str, name: str) -> Any:
+    """The accelerator of that name in the register beside the class of accelerators in `module`."""
+    package = importlib.import_module(module.rpartition(".")[0])
+    register = getattr(package, "AcceleratorRegistry", None)
+    return (package.ACCELERATOR_REGISTRY if register is None else register).get(name)
+
+
+def _by_name(before: Any, device: Device) -> Any:
+    """Of a connector: an instance of the accelerator is what its name is."""
+
+    @functools.wraps(before)
+    def check(self: Any, *args: Any, **named: Any) -> None:
+        before(self, *args, **named)
+        flag = self._accelerator_flag
+        if not isinstance(flag, str) and flag.name() == device.name:
+            self._accelerator_flag = device.name
+
+    return check
+
+
+def _sync_ddp(before: Any, device: Device) -> Any:
+    """The mean of whole numbers, such as a batch's size, which Gloo has for floats alone."""
+
+    @functools.wraps(before)
+    def sync(result: torch.Tensor, group: Any = None, reduce_op: Any = None) -> torch.Tensor:
+        is_mean = isinstance(reduce_op, str) and reduce_op.lower() in ("avg", "mean")
+        if not is_mean or result.device.type != device.name or result.is_floating_point():
+            return torch.as_tensor(before(result, group, reduce_op))
+        summed = before(result, group, "sum")
+        return torch.as_tensor(summed.copy_(summed / torch.distributed.get_world_size(group)))
+
+    return sync
 
 
 def _indices(given: Any, device: Device) -> list[int]:
@@ -142,6 +180,10 @@ def _changes(pytorch: str, fabric: str) -> tuple[Change, ...]:
         "_check_strategy_and_fallback": "cuda",
         "_check_and_init_precision": "mps",
     }
+    of_connectors = {
+        "_choose_auto_accelerator": _choose_auto_accelerator,
+        "_check_config_and_set_final_flags": _by_name,
+    }
     of_fsdp = {"__init__": _with_scaler, "forward_context": _forward_context}
     return (
         Change(f"{fabric}.accelerators", "ACCELERATOR_REGISTRY", _with_device),
@@ -152,9 +194,11 @@ def _changes(pytorch: str, fabric: str) -> tuple[Change, ...]:
             for method, neighbor in lists.items()
         ),
         *(
-            Change(module, f"{owner}._choose_auto_accelerator", _choose_auto_accelerator)
+            Change(module, f"{owner}.{method}", change)
             for module, owner in connectors.items()
+            for method, change in of_connectors.items()
         ),
+        Change(f"{fabric}.utilities.distributed", "_sync_ddp", _sync_ddp),
         *(
             Change(f"{package}.plugins.precision.fsdp", f"FSDPPrecision.{method}", change)
             for package in (fabric, pytorch)

@@ -28,7 +28,25 @@ def _setup_devices(before: Any, device: Device) -> Any:
     return made
 
 
+def _pipeline(before: Any, device: Device) -> Any:
+    """A pipeline's `device` as a number, and none at all, are the CPU where CUDA is not."""
+
+    @functools.wraps(before)
+    def init(self: Any, model: Any, *args: Any, **named: Any) -> None:
+        given = named.get("device")
+        is_placed = getattr(model, "hf_device_map", None) is not None
+        if isinstance(given, int) and given >= 0:
+            named["device"] = device.of(given)
+        elif given is None and not is_placed and not args:
+            is_there = model.device.type == device.name
+            named["device"] = model.device if is_there else device.of(0)
+        before(self, model, *args, **named)
+
+    return init
+
+
 CHANGES = (
+    Change("transformers.pipelines.base", "Pipeline.__init__", _pipeline),
     Change(
         "transformers.utils.import_utils",
         "is_torch_bf16_gpu_available",
