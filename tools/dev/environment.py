@@ -45,16 +45,9 @@ def provide(version: str, index: str | None, *groups: str) -> Environment:
     `groups` are the files of requirements/ that this work needs; each is installed when it is first
     asked for, or has changed.
     """
-    _keep_bytecode()
     home, found = _place(version)
     keys = _keys(version, index, groups)
-    with _kept_up_to_date(home, "python", keys["python"]) as stale:
-        if stale:
-            with console.step("python environment"):
-                shell.run("venv", [sys.executable, "-m", "venv", home])
-    with _kept_up_to_date(home, "torch", keys["torch"]) as stale:
-        if stale:
-            _install_torch(found, version, index)
+    _provide_torch(home, found, keys, index)
     for group in groups:
         with _kept_up_to_date(home, group, keys[group]) as stale:
             if stale:
@@ -62,6 +55,17 @@ def provide(version: str, index: str | None, *groups: str) -> Environment:
                     file = _REQUIREMENTS / f"{group}.txt"
                     shell.run(f"pip-{group}", [*_pip(found), "-r", file])
     return found
+
+
+def _provide_torch(home: Path, made: Environment, keys: dict[str, str], index: str | None) -> None:
+    _keep_bytecode()
+    with _kept_up_to_date(home, "python", keys["python"]) as stale:
+        if stale:
+            with console.step("python environment"):
+                shell.run("venv", [sys.executable, "-m", "venv", home])
+    with _kept_up_to_date(home, "torch", keys["torch"]) as stale:
+        if stale:
+            _install_torch(made, made.torch, index)
 
 
 def provide_cuda(version: str) -> Path:
@@ -88,17 +92,10 @@ def provide_cuda(version: str) -> Path:
 def provide_libraries(version: str, instead: Iterable[str]) -> Environment:
     """One with the libraries of requirements/libraries.txt, or with `instead` of some, such as
     "accelerate==1.16.0". Their torch is of the release `version`."""
-    _keep_bytecode()
     home = ROOT / ".venv-libraries"
     made = Environment(home / "bin" / "python", version, BUILD)
     keys = _keys(version, None, ("libraries",))
-    with _kept_up_to_date(home, "python", keys["python"]) as stale:
-        if stale:
-            with console.step("python environment, libraries"):
-                shell.run("venv-libraries", [sys.executable, "-m", "venv", home])
-    with _kept_up_to_date(home, "torch", keys["torch"]) as stale:
-        if stale:
-            _install_torch(made, version, None)
+    _provide_torch(home, made, keys, None)
     listed = _REQUIREMENTS / "libraries.txt"
     with _kept_up_to_date(home, "libraries", "\n".join((keys["libraries"], *instead))) as stale:
         if stale:

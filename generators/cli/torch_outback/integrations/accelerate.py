@@ -84,8 +84,8 @@ def _is_cuda_available(before: Any, device: Device) -> Any:
 
 def is_too_late() -> bool:
     """Whether an Accelerator has chosen its device, which it does once in a process."""
-    state = sys.modules.get("accelerate.state")
-    return state is not None and bool(state.PartialState._shared_state)
+    state = getattr(sys.modules.get("accelerate.state"), "PartialState", None)
+    return state is not None and bool(state._shared_state)
 
 
 CHANGES = (

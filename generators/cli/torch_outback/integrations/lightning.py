@@ -175,12 +175,10 @@ def _changes(pytorch: str, fabric: str) -> tuple[Change, ...]:
     """Of one of the two packages that Lightning comes as."""
     trainer = f"{pytorch}.trainer.connectors.accelerator_connector"
     connectors = {trainer: "_AcceleratorConnector", f"{fabric}.connector": "_Connector"}
-    lists = {
-        "_choose_strategy": "cuda",
-        "_check_strategy_and_fallback": "cuda",
-        "_check_and_init_precision": "mps",
-    }
     of_connectors = {
+        "_choose_strategy": listed_beside("cuda"),
+        "_check_strategy_and_fallback": listed_beside("cuda"),
+        "_check_and_init_precision": listed_beside("mps"),
         "_choose_auto_accelerator": _choose_auto_accelerator,
         "_check_config_and_set_final_flags": _by_name,
     }
@@ -188,11 +186,6 @@ def _changes(pytorch: str, fabric: str) -> tuple[Change, ...]:
     return (
         Change(f"{fabric}.accelerators", "ACCELERATOR_REGISTRY", _with_device),
         Change(f"{pytorch}.accelerators", "AcceleratorRegistry", _with_device),
-        *(
-            Change(module, f"{owner}.{method}", listed_beside(neighbor))
-            for module, owner in connectors.items()
-            for method, neighbor in lists.items()
-        ),
         *(
             Change(module, f"{owner}.{method}", change)
             for module, owner in connectors.items()
