@@ -84,7 +84,8 @@ _LAUNCHED = """
     accelerator.wait_for_everyone()
     accelerator.load_state("state")
     sums = accelerator.reduce(torch.ones(1, device=accelerator.device)).item()
-    print("FOUND", accelerator.device, accelerator.num_processes, accelerator.mixed_precision, sums)
+    count, precision = accelerator.num_processes, accelerator.mixed_precision
+    print(f"FOUND {accelerator.device} {count} {precision} {sums}\\n", end="", flush=True)
     accelerator.end_training()
 """
 _LAUNCH = ("-m", "accelerate.commands.accelerate_cli", "launch")
@@ -122,6 +123,17 @@ def test_the_default_configuration_is_of_the_device(run, tmp_path):
     options = ("--main_process_port=0", f"--config_file={tmp_path / 'config.json'}")
     printed = run(_LAUNCHED, *_LAUNCH, *options)
     assert found(printed) == [f"acme:{i} 2 no 2.0" for i in range(2)]
+
+
+def test_what_accelerate_says_of_the_machine(run):
+    printed = run(
+        """
+        from accelerate.commands import env
+
+        env.env_command(env.env_command_parser().parse_args([]))
+        """
+    )
+    assert f"GPU type: {torch.acme.get_device_name()}" in printed
 
 
 def test_launch_from_a_notebook(run):

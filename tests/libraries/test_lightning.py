@@ -148,7 +148,7 @@ def test_a_batch_that_does_not_fit_gets_smaller(tmp_path):
     assert tuner.scale_batch_size(Big(), mode="power", max_trials=5, steps_per_trial=1) == 16
 
 
-@pytest.mark.parametrize("devices", [99, [99], [0, 0], "0,99", [-1, 0]])
+@pytest.mark.parametrize("devices", [99, [99], [0, 0], "0,99", [-1, 0], "all", "", 1.0])
 def test_devices_that_are_not_there_are_refused(devices):
     with pytest.raises(ValueError, match=r"acme has \d+ here"):
         lightning.Trainer(accelerator="acme", devices=devices)

@@ -107,5 +107,6 @@ CHANGES = (
     Change("accelerate.state", "PartialState.set_device", _set_device),
     Change("accelerate.accelerator", "Accelerator.__init__", listed_beside("xpu")),
     Change("accelerate.commands.config.default", "torch", torch_of),
+    Change("accelerate.commands.env", "torch", torch_of),
     Change("accelerate.commands.launch", "torch", torch_of),
 )

@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import operator
 import warnings
 from typing import Any
 
@@ -96,13 +97,10 @@ def _indices(given: Any, device: Device) -> list[int]:
     """Of what a Trainer takes as `devices`: a number of devices, -1 for all, the indices as a list
     or as a text such as "0,1"."""
     count = device.module.device_count()
-    devices = given
-    if isinstance(devices, str):
-        numbers = [int(each) for each in devices.split(",") if each.strip()]
-        devices = numbers if "," in devices else numbers[0]
-    if isinstance(devices, int):
-        devices = range(count if devices == -1 else devices)
-    chosen = list(devices)
+    try:
+        chosen = _numbers(given, count)
+    except (TypeError, ValueError):
+        chosen = []
     exist = all(0 <= each < count for each in chosen)
     if not chosen or not exist or len(set(chosen)) < len(chosen):
         raise ValueError(
@@ -110,6 +108,18 @@ def _indices(given: Any, device: Device) -> list[int]:
             f"{device.name} has {count} here, with the indices from 0 to {count - 1}"
         )
     return chosen
+
+
+def _numbers(given: Any, count: int) -> list[int]:
+    """Raises TypeError or ValueError for what has none."""
+    if isinstance(given, str):
+        numbers = [int(each) for each in given.split(",") if each.strip()]
+        if "," in given:
+            return numbers
+        (given,) = numbers
+    if isinstance(given, (list, tuple)):
+        return [operator.index(each) for each in given]
+    return list(range(count if given == -1 else operator.index(given)))
 
 
 def _with_scaler(before: Any, device: Device) -> Any:
