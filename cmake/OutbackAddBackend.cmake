@@ -5,41 +5,43 @@ include_guard(GLOBAL)
 include("${CMAKE_CURRENT_LIST_DIR}/OutbackKernels.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/OutbackPackage.cmake")
 
-# outback_add_backend(<name> SOURCES <file>...
-#                     [RUNTIME custom|host|cuda|level_zero|opencl|null] [RUNTIME_SOURCES <file>...]
-#                     [KERNELS <format>... KERNEL_SOURCES <file>...]
+# outback_add_backend(<name> [RUNTIME custom|host|cuda|level_zero|opencl|null] [RUNTIME_SOURCES <file>...]
+#                     [SOURCES <file>...] [KERNELS <format>... [KERNEL_SOURCES <file>...]]
 #                     [PACKAGE <package>] [TARGET <target>] [PYTHON_DIR <folder>] [OUTPUT_DIR <folder>])
 #
-# Adds the extension module <package>._C, which is a whole backend: SOURCES, the torch half, what native kernels are
-# written with, and a runtime. The build leaves an importable package in OUTPUT_DIR (PYTHONPATH=build/python), autoload
-# included, and `cmake --install` the parts of a wheel that are built, which is what scikit-build-core packs.
+# Adds the compiled parts of the package of a backend, which are three libraries:
+#
+#   lib<name>_runtime.so         the runtime, and the packed kernels. It includes no torch, so that one serves all of them
+#   _half/torch-2.13/_C.<..>.so  the torch half, of one torch and one Python. Nothing of the project is in it
+#   _half/torch-2.13/kernels.so  SOURCES, of one torch; it is missing where there are none
+#
+# <package>/__init__.py calls load() of <package>/_loading.py, which chooses a half by the torch that is installed. The build
+# leaves an importable package in OUTPUT_DIR (PYTHONPATH=build/python), autoload included, and `cmake --install` the parts
+# of a wheel that are built, which is what scikit-build-core packs.
 #
 #   <name>                     of the device: acme. One that register_backend() will refuse is warned of
-#   SOURCES <file>...          of the module; one of them has OUTBACK_MODULE(_C), or calls register_backend()
-#   RUNTIME <runtime>          what <outback/linked_runtime.h> answers: custom is RUNTIME_SOURCES, the others are Outback's
-#                              own. Default: custom where there are RUNTIME_SOURCES; else there is none, and SOURCES bring one
+#   RUNTIME <runtime>          custom is RUNTIME_SOURCES, the others are Outback's own. Default: custom
 #   RUNTIME_SOURCES <file>...  C or C++ without torch, with one function in C linkage:
 #                              const outback_runtime* <name>_runtime(void)
-#                              They become the library <target>_runtime, for outback_add_runtime_suite, whatever RUNTIME is
-#   KERNELS <format>...        host, spirv, ptx, opencl_c: the module gets the portable operators, whose kernels are compiled
-#                              to these formats and packed into the module: see outback_add_portable_kernels(). So are
-#                              KERNEL_SOURCES. Default: opencl_c for RUNTIME opencl, whose driver compiles text, else none
+#                              They become the library <target>_runtime, for outback_add_runtime_suite, whatever RUNTIME is.
+#                              What they define is visible to SOURCES
+#   SOURCES <file>...          native kernels, which include torch. They become the library <target>_kernels
+#   KERNELS <format>...        host, spirv, ptx, opencl_c: the backend gets the portable operators, whose kernels are compiled
+#                              to these formats and packed: see outback_add_portable_kernels(). So are KERNEL_SOURCES.
+#                              Default: opencl_c for RUNTIME opencl, whose driver compiles text, else none
 #   KERNEL_SOURCES <file>...   in the dialect, each a module of kernels: see outback_add_kernels()
 #   PACKAGE <package>          the Python package. Default: torch_<name>
-#   TARGET <target>            the module's target. Default: <package>
+#   TARGET <target>            builds all of it. Default: <package>
 #   PYTHON_DIR <folder>        where the package's Python sources are. Default: the calling folder
 #   OUTPUT_DIR <folder>        of the build. Default: ${CMAKE_BINARY_DIR}/python
 #
-# Example: outback_add_backend(acme RUNTIME_SOURCES src/runtime.cpp SOURCES src/module.cpp src/kernels.cpp)
+# Example: outback_add_backend(acme RUNTIME_SOURCES src/runtime.cpp SOURCES src/kernels.cpp)
 function(outback_add_backend name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "PACKAGE;RUNTIME;TARGET;PYTHON_DIR;OUTPUT_DIR"
                         "SOURCES;RUNTIME_SOURCES;KERNELS;KERNEL_SOURCES")
   if(arg_UNPARSED_ARGUMENTS OR arg_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "outback_add_backend(${name}): cannot read ${arg_UNPARSED_ARGUMENTS}"
                         "${arg_KEYWORDS_MISSING_VALUES}")
-  endif()
-  if(NOT arg_SOURCES)
-    message(FATAL_ERROR "outback_add_backend(${name}): SOURCES is empty; one of them calls register_backend().")
   endif()
   if(NOT TARGET outback::libtorch_python)
     message(FATAL_ERROR "outback_add_backend(${name}): this Outback has no Python half: the Python headers are missing "
@@ -60,64 +62,92 @@ function(outback_add_backend name)
     set(arg_OUTPUT_DIR "${CMAKE_BINARY_DIR}/python")
   endif()
 
-  get_property(suffix GLOBAL PROPERTY OUTBACK_PYTHON_SUFFIX)
-  add_library(${arg_TARGET} MODULE ${arg_SOURCES})
-  outback_target_defaults(${arg_TARGET})
-  target_link_libraries(${arg_TARGET} PRIVATE outback::python outback::kernels)
-  if(arg_RUNTIME_SOURCES)
-    add_library(${arg_TARGET}_runtime STATIC ${arg_RUNTIME_SOURCES})
-    outback_target_defaults(${arg_TARGET}_runtime)
-    find_package(Threads REQUIRED)
-    target_link_libraries(${arg_TARGET}_runtime PUBLIC outback::runtime Threads::Threads)
-  endif()
   if(NOT arg_KERNELS AND arg_RUNTIME STREQUAL "opencl")
     set(arg_KERNELS opencl_c)
   endif()
-  if(arg_KERNEL_SOURCES)
-    outback_add_kernels(${arg_TARGET} SOURCES ${arg_KERNEL_SOURCES} FORMATS ${arg_KERNELS})
+  if(arg_KERNEL_SOURCES AND NOT arg_KERNELS)
+    message(FATAL_ERROR "outback_add_backend(${name}): KERNEL_SOURCES need KERNELS, the formats that they are compiled to")
   endif()
+  get_property(suffix GLOBAL PROPERTY OUTBACK_PYTHON_SUFFIX)
+  get_property(torch GLOBAL PROPERTY OUTBACK_TORCH_MINOR)
+  set(loader "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../generators/loader")
+  set(half "${arg_PACKAGE}/_half/torch-${torch}")
+
+  _outback_add_runtime_library(${name} ${arg_TARGET} "${arg_RUNTIME}" "${arg_RUNTIME_SOURCES}")
+  _outback_place(${arg_TARGET}_library "${arg_OUTPUT_DIR}" ${arg_PACKAGE} ${arg_PACKAGE})
+  set_target_properties(${arg_TARGET}_library PROPERTIES OUTPUT_NAME ${name}_runtime)
+
+  add_library(${arg_TARGET} MODULE "${loader}/loader.cpp")
+  outback_target_defaults(${arg_TARGET})
+  target_link_libraries(${arg_TARGET} PRIVATE outback::python outback::kernels)
+  _outback_place(${arg_TARGET} "${arg_OUTPUT_DIR}" ${half} ${arg_PACKAGE})
+  set_target_properties(${arg_TARGET} PROPERTIES PREFIX "" OUTPUT_NAME _C SUFFIX "${suffix}")
+  add_dependencies(${arg_TARGET} ${arg_TARGET}_library)
+
   if(arg_KERNELS)
-    outback_add_portable_kernels(${arg_TARGET} FORMATS ${arg_KERNELS})
+    target_sources(${arg_TARGET}_library PRIVATE "${loader}/packed_modules.cpp")
+    target_compile_definitions(${arg_TARGET}_library PRIVATE OUTBACK_PACKED_KERNELS=${name}_packed_kernels)
+    target_include_directories(${arg_TARGET}_library PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/..")
+    if(arg_KERNEL_SOURCES)
+      outback_add_kernels(${arg_TARGET}_library SOURCES ${arg_KERNEL_SOURCES} FORMATS ${arg_KERNELS})
+    endif()
+    outback_add_portable_kernels(${arg_TARGET}_library FORMATS ${arg_KERNELS} OPERATORS ${arg_TARGET})
   endif()
-  _outback_link_runtime(${name} ${arg_TARGET} "${arg_RUNTIME}")
-  set_target_properties(
-    ${arg_TARGET}
-    PROPERTIES PREFIX ""
-               OUTPUT_NAME _C
-               SUFFIX "${suffix}"
-               # As an expression, to which a generator for several configurations adds no folder: the package is the
-               # one that was built last.
-               LIBRARY_OUTPUT_DIRECTORY "$<1:${arg_OUTPUT_DIR}/${arg_PACKAGE}>"
-               # A neighbour in site-packages: the wheel fits any environment that has torch.
-               INSTALL_RPATH "$ORIGIN/../torch/lib")
+
+  if(arg_SOURCES)
+    add_library(${arg_TARGET}_kernels MODULE ${arg_SOURCES})
+    outback_target_defaults(${arg_TARGET}_kernels)
+    target_link_libraries(${arg_TARGET}_kernels PRIVATE ${arg_TARGET}_library outback::kernels)
+    _outback_place(${arg_TARGET}_kernels "${arg_OUTPUT_DIR}" ${half} ${arg_PACKAGE})
+    set_target_properties(${arg_TARGET}_kernels PROPERTIES PREFIX "" OUTPUT_NAME kernels SUFFIX ".so")
+    add_dependencies(${arg_TARGET} ${arg_TARGET}_kernels)
+  endif()
 
   _outback_stage_package(${arg_PACKAGE} "${arg_PYTHON_DIR}" "${arg_OUTPUT_DIR}" "${arg_RUNTIME}")
-  install(TARGETS ${arg_TARGET} LIBRARY DESTINATION "${arg_PACKAGE}" COMPONENT ${arg_PACKAGE})
-  install(FILES "${arg_OUTPUT_DIR}/${arg_PACKAGE}/_build.py" DESTINATION "${arg_PACKAGE}" COMPONENT ${arg_PACKAGE})
 endfunction()
 
-# _outback_link_runtime(<name> <target> <runtime>)
+# _outback_place(<target> <output> <folder> <component>)
 #
-# Gives <target> what <outback/linked_runtime.h> reads: the name of a function, and the library that has it. <runtime> is
-# RUNTIME of outback_add_backend, and may be empty.
-function(_outback_link_runtime name target runtime)
-  get_property(of_outback GLOBAL PROPERTY OUTBACK_RUNTIMES)
-  if(NOT runtime)
-    if(NOT TARGET ${target}_runtime)
-      return()
-    endif()
-    set(runtime custom)
+# Where a library of a package is: in <folder> of the package's place in the build, and of site-packages.
+function(_outback_place target output folder component)
+  string(REGEX REPLACE "[^/]+" ".." up "${folder}")
+  set_target_properties(
+    ${target}
+    PROPERTIES # As an expression, to which a generator for several configurations adds no folder: the package is the one
+               # that was built last.
+               LIBRARY_OUTPUT_DIRECTORY "$<1:${output}/${folder}>"
+               # Neighbours in site-packages: the wheel fits any environment that has torch.
+               INSTALL_RPATH "$ORIGIN/${up}/torch/lib;$ORIGIN/${up}/${component}")
+  install(TARGETS ${target} LIBRARY DESTINATION "${folder}" COMPONENT ${component})
+endfunction()
+
+# _outback_add_runtime_library(<name> <target> <runtime> <sources>)
+#
+# Makes <target>_library, a shared library with the function <name>_runtime(void), and <target>_runtime of <sources>.
+# <runtime> and <sources> are arguments of outback_add_backend, and may be empty.
+function(_outback_add_runtime_library name target runtime sources)
+  if(sources)
+    add_library(${target}_runtime STATIC ${sources})
+    outback_target_defaults(${target}_runtime)
+    # What the shared library exports.
+    set_target_properties(${target}_runtime PROPERTIES C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default)
+    find_package(Threads REQUIRED)
+    target_link_libraries(${target}_runtime PUBLIC outback::runtime Threads::Threads)
   endif()
-  if(runtime STREQUAL custom)
-    if(NOT TARGET ${target}_runtime)
+  get_property(of_outback GLOBAL PROPERTY OUTBACK_RUNTIMES)
+  if(NOT runtime OR runtime STREQUAL custom)
+    if(NOT sources)
       message(FATAL_ERROR "outback_add_backend(${name}): RUNTIME custom needs RUNTIME_SOURCES: the files with "
                           "`const outback_runtime* ${name}_runtime(void)`.")
     endif()
-    set(library ${target}_runtime)
-    set(table_function ${name}_runtime)
+    add_library(${target}_library SHARED "$<TARGET_OBJECTS:${target}_runtime>")
+    set_target_properties(${target}_library PROPERTIES LINKER_LANGUAGE CXX)
+    target_link_libraries(${target}_library PRIVATE ${target}_runtime)
   elseif(runtime IN_LIST of_outback)
-    set(library outback::runtime_${runtime})
-    set(table_function outback_${runtime}_runtime)
+    add_library(${target}_library SHARED "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../generators/loader/runtime_library.cpp")
+    target_compile_definitions(${target}_library PRIVATE OUTBACK_RUNTIME_OF_BACKEND=${name}_runtime
+                                                         OUTBACK_LINKED_RUNTIME=outback_${runtime}_runtime)
+    target_link_libraries(${target}_library PRIVATE outback::runtime_${runtime})
   else()
     message(
       FATAL_ERROR
@@ -126,8 +156,7 @@ function(_outback_link_runtime name target runtime)
         "where Level Zero's are (OUTBACK_LEVEL_ZERO_INCLUDE_DIR); and opencl, where OpenCL's are "
         "(OUTBACK_OPENCL_INCLUDE_DIR).")
   endif()
-  target_link_libraries(${target} PRIVATE ${library})
-  target_compile_definitions(${target} PRIVATE OUTBACK_LINKED_RUNTIME=${table_function})
+  outback_target_defaults(${target}_library)
 endfunction()
 
 # _outback_warn_of_name(<name>)

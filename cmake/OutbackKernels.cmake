@@ -9,7 +9,7 @@ include_guard(GLOBAL)
 # <outback/kernels/packed.h> finds them: by the name of the source without its ending. A user of <target> needs no compiler
 # for them, and nothing reads them before their first use.
 #
-#   <target>             a library or program; it needs outback::kernels, as a backend's module has it
+#   <target>             a library or program; it needs outback::kernels, unless it is the runtime's library of a backend
 #   SOURCES <file>...    one module each
 #   FORMATS <format>...  host, spirv, ptx, opencl_c. A format whose compiler is missing here is left out, and a message says
 #                        which compiler that is. OpenCL C is packed as text, which the driver compiles
@@ -20,7 +20,7 @@ include_guard(GLOBAL)
 # Where OUTBACK_KERNELS_AS_FIBERS is set, modules in the format host run each item as a fiber, which finds BARRIERs that are
 # missing and takes many times as long: for tests.
 #
-# Example: outback_add_kernels(torch_acme SOURCES src/swiglu.k FORMATS spirv opencl_c)
+# Example: outback_add_kernels(torch_acme_library SOURCES src/swiglu.k FORMATS spirv opencl_c)
 function(outback_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;FORMATS;FOR_TYPES;FOLDERS")
   if(arg_UNPARSED_ARGUMENTS)
@@ -114,17 +114,18 @@ function(outback_add_kernels target)
   target_sources(${target} PRIVATE "${list}")
 endfunction()
 
-# outback_add_portable_kernels(<target> FORMATS <format>...)
+# outback_add_portable_kernels(<target> FORMATS <format>... OPERATORS <half>)
 #
 # Gives a backend the portable operators: PyTorch's operators on any device whose runtime launches kernels
-# (docs/operators.md). Packs their kernels into <target>, and links the code that launches the kernels.
+# (docs/operators.md). Packs their kernels into <target>, and links the code that launches the kernels with <half>.
 #
-#   <target>             a backend's module
+#   <target>             a library, as for outback_add_kernels()
 #   FORMATS <format>...  as for outback_add_kernels()
+#   OPERATORS <half>     the module that registers the backend
 #
-# Example: outback_add_portable_kernels(torch_acme FORMATS spirv)
+# Example: outback_add_portable_kernels(torch_acme_library FORMATS spirv OPERATORS torch_acme)
 function(outback_add_portable_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FORMATS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OPERATORS" "FORMATS")
   set(folder "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../backend_template/portable")
   foreach(row IN ITEMS "f32 f16 bf16 f64 i64: elementwise random reduce"
                        "f32 f16 bf16 f64: grad_scaler matmul nll_loss norm optimizer softmax"
@@ -140,8 +141,8 @@ function(outback_add_portable_kernels target)
     outback_add_kernels(${target} SOURCES ${sources} FORMATS ${arg_FORMATS} FOR_TYPES ${types})
   endforeach()
   # By its static initializer, which no library of objects would bring.
-  target_sources(${target} PRIVATE "${folder}/engine/register.cpp")
-  target_link_libraries(${target} PRIVATE outback::portable)
+  target_sources(${arg_OPERATORS} PRIVATE "${folder}/engine/register.cpp")
+  target_link_libraries(${arg_OPERATORS} PRIVATE outback::portable)
 endfunction()
 
 # _outback_formats_here(<target> <script> <list>)

@@ -6,16 +6,17 @@ include_guard(GLOBAL)
 # _outback_stage_package(<package> <source> <output> <runtime>)
 #
 # Makes <output> look like the site-packages of an installed <package>: links to its Python sources, so that an edit needs no
-# build; the record of what it is compiled against; and the metadata that autoload reads.
+# build; what loads the compiled parts; and the metadata that autoload reads.
 #
 #   <package>   torch_acme
 #   <source>    the folder of <package>/ and of _<package>_autoload.py, which may be missing: then nothing is loaded by itself
 #   <output>    a folder of the build
 #   <runtime>   RUNTIME of outback_add_backend, and may be empty: autoload loads all but cuda only where torch.cuda has no device
 function(_outback_stage_package package source output runtime)
-  get_property(OUTBACK_TORCH_MINOR GLOBAL PROPERTY OUTBACK_TORCH_MINOR)
+  set(loading "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../generators/loader/_loading.py")
   file(MAKE_DIRECTORY "${output}/${package}")
-  configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/build.py.in" "${output}/${package}/_build.py" @ONLY)
+  configure_file("${loading}" "${output}/${package}/_loading.py" COPYONLY)
+  install(FILES "${loading}" DESTINATION "${package}" COMPONENT ${package})
 
   # Not recursive but in the package: the build may be in a folder of <source>, and its links are no sources.
   file(GLOB_RECURSE modules CONFIGURE_DEPENDS RELATIVE "${source}" "${source}/${package}/*.py"

@@ -15,8 +15,10 @@
 #include <c10/core/Stream.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 
+#include "outback/packed_module.h"
 #include "outback/runtime.h"
 
 namespace outback::core {
@@ -25,7 +27,7 @@ namespace outback::core {
 // type. Raise the number whenever a member changes. Then a kernel library that was compiled with
 // another version of Outback finds no services and reports an error, instead of calling through a
 // wrong vtable.
-inline namespace kernel_abi_2 {
+inline namespace kernel_abi_3 {
 
 /// The functions of core that native kernels use. Each member does what the function of the same
 /// name does, with the same errors and the same thread safety; the headers named below document
@@ -60,6 +62,12 @@ class kernel_services {
   // ---- kernels/declined_calls.h
   virtual const c10::KernelFunction* kernel_after_vendors(const c10::OperatorHandle& op) const = 0;
 
+  // ---- kernels/packed_list.h
+  virtual std::span<const packed_module> packed_modules() const noexcept = 0;
+
+  // ---- memory/exit.h
+  virtual void give_back_at_exit(void (*give_back)() noexcept) const = 0;
+
   // ---- memory/device_allocator.h
   virtual c10::Allocator& device_allocator() const = 0;
 
@@ -68,5 +76,5 @@ class kernel_services {
   ~kernel_services() = default;
 };
 
-}  // namespace kernel_abi_2
+}  // namespace kernel_abi_3
 }  // namespace outback::core

@@ -25,7 +25,7 @@ struct loaded_module {
 // Leaked: what is loaded stays until the process ends, after which no runtime could unload it.
 struct all_packed {
   std::mutex mutex;
-  std::vector<const packed_module*> known;
+  std::vector<packed_module> own;  // of this library
   std::map<std::pair<c10::DeviceIndex, std::string>, loaded_module> loaded;
 };
 all_packed& all() {
@@ -64,22 +64,22 @@ bool is_worse(const packed_module* a, const packed_module* b) {
   return std::pair(a->items, a->has_float64) < std::pair(b->items, b->has_float64);
 }
 
-const packed_module& best_of(const std::vector<const packed_module*>& named, const target& on,
+const packed_module& best_of(const std::vector<packed_module>& named, const target& on,
                              c10::Device device) {
   const auto* const end = on.formats.list + on.formats.count;
   for (const auto* format = on.formats.list; format != end; ++format) {
     std::vector<const packed_module*> fitting;
-    for (const packed_module* each : named) {
-      if (each->format == *format && fits(*each, on)) fitting.push_back(each);
+    for (const packed_module& each : named) {
+      if (each.format == *format && fits(each, on)) fitting.push_back(&each);
     }
     if (!fitting.empty()) return **std::max_element(fitting.begin(), fitting.end(), is_worse);
   }
   std::string packed, taken;
-  for (const packed_module* each : named) packed += " " + std::to_string(each->format);
+  for (const packed_module& each : named) packed += " " + std::to_string(each.format);
   for (const auto* format = on.formats.list; format != end; ++format) {
     taken += " " + std::to_string(*format);
   }
-  TORCH_CHECK(false, "the module ", named.front()->name, " is packed in the formats", packed,
+  TORCH_CHECK(false, "the module ", named.front().name, " is packed in the formats", packed,
               " (outback_format in outback/runtime.h) and none fits ", device, ", which takes",
               taken, ": add a format of the device's to outback_add_kernels()");
 }
@@ -99,7 +99,16 @@ uint32_t largest_group(const target& on) {
   return items;
 }
 
-loaded_module load(c10::Device device, const std::vector<const packed_module*>& named) {
+// At the end of a process, for a layer that reports what is left.
+void unload_all() noexcept {
+  std::map<std::pair<c10::DeviceIndex, std::string>, loaded_module> loaded;
+  {
+    const std::lock_guard lock(all().mutex);
+    loaded.swap(all().loaded);
+  }
+}
+
+loaded_module load(c10::Device device, const std::vector<packed_module>& named) {
   const target on = target_of(device);
   const packed_module& chosen = best_of(named, on, device);
   const std::string_view bytes(chosen.begin, std::size_t(chosen.end - chosen.begin));
@@ -113,19 +122,6 @@ loaded_module load(c10::Device device, const std::vector<const packed_module*>& 
 
 }  // namespace
 
-void detail::packed_modules::add(const packed_module* first, std::size_t count) {
-  const std::lock_guard lock(all().mutex);
-  for (std::size_t i = 0; i < count; ++i) all().known.push_back(first + i);
-}
-
-void detail::unload_packed() noexcept {
-  std::map<std::pair<c10::DeviceIndex, std::string>, loaded_module> loaded;
-  {
-    const std::lock_guard lock(all().mutex);
-    loaded.swap(all().loaded);
-  }
-}
-
 packed_kernel find_packed(c10::Device device, const std::string& module, const std::string& name) {
   // Loading may take seconds and calls the driver, so the lock is not held. Two threads that load
   // a module at once load it twice, and the second one's is dropped.
@@ -133,13 +129,20 @@ packed_kernel find_packed(c10::Device device, const std::string& module, const s
   std::unique_lock lock(all().mutex);
   auto found = all().loaded.find(key);
   if (found == all().loaded.end()) {
-    std::vector<const packed_module*> named;
-    for (const packed_module* each : all().known) {
-      if (each->name == module) named.push_back(each);
+    std::vector<packed_module> named;
+    for (const packed_module& each : all().own) {
+      if (each.name == module) named.push_back(each);
+    }
+    for (const packed_module& each : services().packed_modules()) {
+      if (each.name == module) named.push_back(each);
     }
     lock.unlock();
     TORCH_CHECK(!named.empty(), "no module ", module,
                 " is packed: expected a source of outback_add_kernels(), without its ending");
+    [[maybe_unused]] static const bool is_registered = [] {
+      services().give_back_at_exit(&unload_all);
+      return true;
+    }();
     loaded_module made = load(device, named);
     lock.lock();
     found = all().loaded.try_emplace(key, std::move(made)).first;
@@ -150,3 +153,8 @@ packed_kernel find_packed(c10::Device device, const std::string& module, const s
 }
 
 }  // namespace outback::kernels
+
+void outback::detail::packed_modules::add(const packed_module* first, std::size_t count) {
+  const std::lock_guard lock(outback::kernels::all().mutex);
+  outback::kernels::all().own.insert(outback::kernels::all().own.end(), first, first + count);
+}

@@ -169,14 +169,14 @@ class Patient:
     def of_outback(self, name: str, torch: str = "2.13", extension: str = "") -> Path:
         """As Outback's CMake lays one out, for that torch."""
         folder = self.site / f"torch_{name}"
-        folder.mkdir()
-        (folder / "_build.py").write_text(f'"""Written by the build."""\n\nTORCH = "{torch}"\n')
+        half = folder / f"_half/torch-{torch}"
+        half.mkdir(parents=True)
         suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
-        (folder / (extension or f"_C{suffix}")).write_text("")
+        (half / (extension or f"_C{suffix}")).write_text("")
         (folder / "__init__.py").write_text(
-            f"from ._build import TORCH\nimport torch\n"
-            f"if torch.__version__[:4] != TORCH:\n"
-            f"    raise ImportError(f'torch_{name} was built for torch {{TORCH}} and this is torch "
+            f"import torch\n"
+            f"if torch.__version__[:4] != '{torch}':\n"
+            f"    raise ImportError(f'torch_{name} was built for torch {torch} and this is torch "
             f"{{torch.__version__}}: install the one that was made for it')\n"
             + REGISTERS.format(name=name, count=2)
             + "load()\n"

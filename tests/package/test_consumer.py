@@ -69,7 +69,7 @@ def test_a_new_project_is_optimized_unless_it_is_told_otherwise(tmp_path, chosen
     command += [f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
     call(command + ([f"-DCMAKE_BUILD_TYPE={chosen}"] if chosen else []))
     compiled = json.loads((project / "build/compile_commands.json").read_text())
-    (command,) = (it["command"] for it in compiled if it["file"].endswith("src/module.cpp"))
+    (command,) = (it["command"] for it in compiled if it["file"].endswith("src/kernels.cpp"))
     assert flag in command.split() and ("-O3" in command.split()) == (chosen is None)
 
 

@@ -446,7 +446,7 @@ def test_beside_a_cuda_build_it_says_what_breaks(patient):
 
 
 def test_a_cuda_build_without_a_device_breaks_nothing():
-    backend = Backend("torch_acme", "_torch_acme_autoload:load_unless_cuda", built_for="2.13")
+    backend = Backend("torch_acme", "_torch_acme_autoload:load_unless_cuda", halves={"2.13": ()})
     here = Installed(Path("/site/torch"), "2.13.0", backends=(backend,))
     torch = Report({"version": "2.13.0", "cuda": "12.6", "cuda_devices": 0, "loaded": "acme"})
     (found,) = (it for it in backends.findings(here, torch, {}) if it.name == "beside CUDA")

@@ -155,7 +155,7 @@ def test_a_part_that_fails_stops_no_other(run):
 
 def test_what_does_not_build_stops_its_own_parts_alone(run):
     def build(work):
-        next(work.folder.glob("python_cuda/torch_acme/_C.*")).unlink()
+        next(work.folder.glob("python_cuda/torch_acme/_half/*/_C.*")).unlink()
         raise console.Failure("not built")
 
     code, ran, outcomes = run(None, build=build)

@@ -45,7 +45,7 @@ def test_all_is_built_at_once_whatever_does_not_compile(build):
 
 
 def test_what_was_built_before_and_does_not_build_now_is_not_run(build, tmp_path):
-    before = tmp_path / "python_cuda/torch_acme/_C.so"
+    before = tmp_path / "python_cuda/torch_acme/_half/torch-2.13/_C.so"
     before.parent.mkdir(parents=True)
     before.touch()
     build()

@@ -14,10 +14,11 @@ GATE = f"torch_acme was built for torch {OTHER} and this is torch"
 @pytest.fixture
 def for_another_torch(installed):
     """An environment whose torch_acme says that it was made for another torch."""
-    (installed.site / "torch_acme/_build.py").write_text(f'TORCH = "{OTHER}"\n')
-    # If the compiled part were loaded before the check, this is what would be noticed.
-    (compiled,) = (installed.site / "torch_acme").glob("_C.*")
-    compiled.write_bytes(b"not a library")
+    (half,) = (installed.site / "torch_acme/_half").iterdir()
+    # If a compiled part were loaded before the check, this is what would be noticed.
+    for compiled in (*half.iterdir(), installed.site / "torch_acme/libacme_runtime.so"):
+        compiled.write_bytes(b"not a library")
+    half.rename(half.with_name(f"torch-{OTHER}"))
     return installed
 
 
@@ -116,8 +117,9 @@ def test_another_release_of_torch_is_refused(site, tmp_path, build_tree):
     assert done.stderr.splitlines()[-1] == f"ImportError: {gate}"
 
 
-def test_import_torch_survives_a_compiled_part_that_does_not_load(installed):
-    (compiled,) = (installed.site / "torch_acme").glob("_C.*")
+@pytest.mark.parametrize("part", ["libacme_runtime.so", "_half/*/_C.*", "_half/*/kernels.so"])
+def test_import_torch_survives_a_compiled_part_that_does_not_load(installed, part):
+    (compiled,) = (installed.site / "torch_acme").glob(part)
     compiled.write_bytes(b"not a library")
     done = installed.run("import torch; print(torch.ones(2).sum().item())")
     assert done.stdout == "2.0\n", done.stderr

@@ -67,8 +67,8 @@ MAY_INCLUDE = {
         *(*_TORCH_HALF, "Python", "core", "ops"),
         *("python", "distributed", "module", "methods", "registration"),
     },
+    "loader": {*_TORCH_HALF, "Python", "core", "python"},
     # What a backend is made of: the public headers alone.
-    "loader": {"contract", "API", "Python"},
     "project": {"contract", "API", "API for kernels", "torch", "Python"},
 }
 

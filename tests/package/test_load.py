@@ -79,7 +79,7 @@ model(torch.ones(1, 3).acme()).sum().backward()
 print(acme is torch.acme, model.weight.grad.device, acme.get_device_name())
 print(acme.get_amp_supported_dtype())
 print([name for name in dir(acme) if "register" in name])
-print(sys.modules["torch_outback.outback_loader"].__file__)
+print(sys.modules["torch_outback._C"].__file__)
 """
     )
     *said, loader = said.splitlines()

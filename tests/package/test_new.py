@@ -56,7 +56,7 @@ def test_each_choice_has_its_files_and_no_others(outback, tmp_path, runtime, lan
     assert outback("new", "foo", "--runtime", runtime, "--language", language).exit_code == 0
     sources = {file for file in files_of(tmp_path / "foo") if file.startswith("src/")}
     own = {("custom", "c++"): {"src/runtime.cpp"}, ("custom", "c"): {"src/runtime.c"}}
-    assert sources == {"src/kernels.cpp", "src/module.cpp"} | own.get((runtime, language), set())
+    assert sources == {"src/kernels.cpp"} | own.get((runtime, language), set())
     cmake = (tmp_path / "foo/CMakeLists.txt").read_text()
     assert f"set(OUTBACK_RUNTIME {runtime} CACHE" in cmake
     assert ("tests/foo.expectations" in files_of(tmp_path / "foo")) == (runtime == "custom")
@@ -105,7 +105,7 @@ def test_what_a_vendor_writes_is_little(outback, tmp_path, language):
         return sum(len((tmp_path / "foo" / file).read_text().splitlines()) for file in files)
 
     runtime = lines("src/runtime.cpp" if language == "c++" else "src/runtime.c")
-    around = lines("src/module.cpp", "CMakeLists.txt")
+    around = lines("torch_foo/__init__.py", "CMakeLists.txt")
     assert runtime + around <= 200
     if language == "c++":
         words = " ".join((ROOT / "README.md").read_text().split())

@@ -41,7 +41,7 @@ def test_each_preset_is_for_all_that_the_project_compiles(tmp_path, options, pre
         assert "Manually-specified variables were not used" not in said
         lines = json.loads((project / f"build/{preset}/compile_commands.json").read_text())
         commands = {Path(it["file"]).name: it["command"].split() for it in lines}
-        module = commands["module.cpp"]
+        module = commands["kernels.cpp"]
         assert ("-O3" in module, "-g" in module) == (preset == "release", preset != "release")
         # Where the torch half is compiled here, that is said, and it is compiled alike.
         half = [it["command"] for it in lines if "outback_torch" in it["command"]]

@@ -14,12 +14,12 @@ from conftest import ROOT
 def test_the_code_of_the_readme_compiles(build_tree, tmp_path):
     file = tmp_path / "module.cpp"
     file.write_text(RUNTIME)
-    # The flags of the scaffold's module, which is the same kind of file.
+    # The flags of the scaffold's loader, which includes torch and Python too.
     commands = json.loads((build_tree / "compile_commands.json").read_text())
     (command,) = (
         c["command"]
         for c in commands
-        if c["file"].endswith("generators/project/src/module.cpp")
+        if c["file"].endswith("generators/loader/loader.cpp")
         and "/torch_acme.dir/" in c["command"]
     )
     flags = re.sub(r" -o \S+ -c \S+$", "", command)

@@ -6,23 +6,19 @@ import sys
 
 from conftest import SCAFFOLD, clean_environment
 
-SAY = "import torch_acme; print(torch_acme._C.__file__)"
+SAY = "import torch_acme; print(torch_acme._loading.__file__)"
 
 
-def test_the_compiled_part_is_found_behind_the_sources(tmp_path):
-    import torch
-
-    project, site = tmp_path / "project", tmp_path / "site"
-    for folder in (project, site):
-        shutil.copytree(SCAFFOLD / "torch_acme", folder / "torch_acme")
-    minor = ".".join(torch.__version__.split(".")[:2])
-    (site / "torch_acme/_build.py").write_text(f'TORCH = "{minor}"\n')
-    (site / "torch_acme/_C.py").write_text("")  # in place of the compiled part
+def test_the_compiled_parts_are_found_behind_the_sources(build_tree, tmp_path):
+    project = tmp_path / "project"
+    shutil.copytree(SCAFFOLD / "torch_acme", project / "torch_acme")
     done = subprocess.run(
         [sys.executable, "-c", SAY],
         cwd=project,
-        env=clean_environment(PYTHONPATH=str(site), TORCH_DEVICE_BACKEND_AUTOLOAD="0"),
+        env=clean_environment(
+            PYTHONPATH=str(build_tree / "python"), TORCH_DEVICE_BACKEND_AUTOLOAD="0"
+        ),
         capture_output=True,
         text=True,
     )
-    assert done.stdout == f"{site}/torch_acme/_C.py\n", done.stderr
+    assert done.stdout == f"{build_tree}/python/torch_acme/_loading.py\n", done.stderr

@@ -16,8 +16,10 @@
 #include "backend_template/core/interfaces/thread_count.h"
 #include "backend_template/core/kernel_services.h"
 #include "backend_template/core/kernels/declined_calls.h"
+#include "backend_template/core/kernels/packed_list.h"
 #include "backend_template/core/memory/copy.h"
 #include "backend_template/core/memory/device_allocator.h"
+#include "backend_template/core/memory/exit.h"
 #include "backend_template/core/memory/host_allocator.h"
 #include "backend_template/core/memory/storage.h"
 #include "backend_template/core/runtime/runtime.h"
@@ -131,6 +133,12 @@ struct hooks final : at::PrivateUse1HooksInterface, kernel_services {
   void check_dtype(c10::ScalarType dtype) const override { core::check_dtype(dtype); }
   const c10::KernelFunction* kernel_after_vendors(const c10::OperatorHandle& op) const override {
     return core::kernel_after_vendors(op);
+  }
+  std::span<const packed_module> packed_modules() const noexcept override {
+    return core::packed_modules();
+  }
+  void give_back_at_exit(void (*give_back)() noexcept) const override {
+    core::give_back_at_exit(give_back);
   }
   c10::Allocator& device_allocator() const override { return core::device_allocator(); }
 };

@@ -22,10 +22,7 @@ struct all_kernels {
   std::set<std::pair<c10::DeviceIndex, std::string>> refused;
 };
 all_kernels& all() {
-  static all_kernels& made = *[] {
-    core::give_back_at_exit(&kernels::detail::unload_packed);
-    return new all_kernels;
-  }();
+  static all_kernels& made = *new all_kernels;
   return made;
 }
 

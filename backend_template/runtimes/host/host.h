@@ -26,7 +26,10 @@ const outback_runtime* outback_host_runtime(void);
 // `describe` is called on the faulting thread, inside a handler for SIGSEGV: it must be
 // async-signal-safe, and the text must stay valid until the handler has written it. Null removes
 // the function that was set before. May be called from any thread.
-void outback_host_runtime_describe_caller(const char* (*describe)(void));
+//
+// A backend's runtime is a library of its own, so the function is visible to the backend's kernels.
+__attribute__((visibility("default"))) void outback_host_runtime_describe_caller(
+    const char* (*describe)(void));
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -13,7 +13,8 @@ from . import toolkit, variables
 from .conformance.running import interpreter
 from .refused import Refused
 
-MODULE = "outback_loader"
+MODULE = "_C"
+_TARGET = "outback_loader"
 _LIFELINE = Path(__file__).with_name("lifeline.py")
 # What the user has said of other builds: how they are made, and where they are installed.
 _OF_OTHERS = {
@@ -37,7 +38,7 @@ class Failed(Refused):
 
 
 def compile_into(made: Path, build: Path, log: Path, flags: str = "") -> bool:
-    """Puts the module outback_loader and lib/*.a into `made`, readable for this user alone.
+    """Puts the module _C and lib/*.a into `made`, readable for this user alone.
 
     `flags` are OUTBACK_TORCH_HALF_FLAGS; "" for Outback's own. What the tools print is in `log`.
     False where they fail; Refused where there are none.
@@ -59,7 +60,7 @@ def compile_into(made: Path, build: Path, log: Path, flags: str = "") -> bool:
     with log.open("xb") as output:
         commands: tuple[Sequence[str | Path], ...] = (
             configure,
-            [tool, "--build", build, "--target", MODULE, "outback_kernels", "--parallel", jobs],
+            [tool, "--build", build, "--target", _TARGET, "outback_kernels", "--parallel", jobs],
             [tool, "--install", build, "--prefix", made],
         )
         for command in commands:

@@ -35,7 +35,7 @@ _UNUSED_AFTER = 30 * 24 * 3600  # seconds
 
 
 def provide(rebuild: bool = False, flags: str = "") -> Path:
-    """The folder with the module outback_loader and lib/*.a for this Python's torch.
+    """The folder with the module _C and lib/*.a for this Python's torch.
 
     Builds it where there is none, or none that is whole: a minute or two, with `flags` as
     OUTBACK_TORCH_HALF_FLAGS (none: Outback's own). Two processes that want it at once build it

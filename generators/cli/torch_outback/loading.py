@@ -44,7 +44,9 @@ def load(name: str, library: str | os.PathLike) -> types.ModuleType:
         )
     register = getattr(module, "_register", None)
     if register is not None:
-        register(name, table)
+        import torch
+
+        register(name, table, amp_dtypes=(torch.float16, torch.bfloat16))
         _loaded[name] = table
     elif _loaded.get(name) != table:
         (there,) = _loaded
@@ -83,7 +85,7 @@ def _function(name: str, library: Path) -> int:
 def _loader() -> types.ModuleType:
     import torch  # noqa: F401  (the module needs its libraries)
 
-    full_name = "torch_outback.outback_loader"
+    full_name = "torch_outback._C"
     if full_name in sys.modules:
         return sys.modules[full_name]
     file = cache.module_in(cache.provide())

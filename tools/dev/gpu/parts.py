@@ -19,7 +19,7 @@ _EACH = 2 << 30  # bytes of a device's memory for each process that tests on it
 _FEW = 25  # tests that failed beside others, and run again by themselves
 
 _SUITE = "tests/runtime/cuda/cuda_device_suite"
-_MODULE = "python_cuda/torch_acme/_C.*"
+_MODULE = "python_cuda/torch_acme/_half/*/_C.*"
 _BENCH = "bench/bench_cuda"
 # What the build leaves, and its target in CMake.
 _BUILT = {_SUITE: "cuda_device_suite", _MODULE: "torch_acme_cuda", _BENCH: "bench_cuda"}

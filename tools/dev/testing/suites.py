@@ -123,7 +123,7 @@ OTHER_SUITES = (
         title="native kernels, in a backend",
         tests="tests/kernels",
         variables=lambda folder: build.python_path(folder, "python_kernels"),
-        targets=("torch_acme_kernels",),
+        targets=("torch_acme_custom_op",),
         few=True,
     ),
     Suite(

@@ -5,10 +5,10 @@
 
 #include <c10/core/Device.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "outback/packed_module.h"
 #include "outback/runtime.h"
 
 namespace outback::kernels {
@@ -28,34 +28,5 @@ struct packed_kernel {
 /// Throws c10::Error if there is no such module or kernel, if no format fits the device, and if the
 /// driver refuses the module; the text says which formats there are.
 packed_kernel find_packed(c10::Device device, const std::string& module, const std::string& name);
-
-/// One module in one format. `items` is 0 for text that is for any number of them.
-struct packed_module {
-  const char* name;
-  outback_format format;
-  uint32_t items;
-  uint32_t has_float64;  // whether its kernels may compute with float64
-  const char* begin;
-  const char* end;
-};
-
-namespace detail {
-
-/// Unloads all packed modules: at the end of a process, for a layer that reports what is left.
-void unload_packed() noexcept;
-
-/// Makes modules known to `find_packed`. The array lives until the process ends.
-class packed_modules {
- public:
-  template <std::size_t count>
-  explicit packed_modules(const packed_module (&all)[count]) {
-    add(all, count);
-  }
-
- private:
-  static void add(const packed_module* first, std::size_t count);
-};
-
-}  // namespace detail
 
 }  // namespace outback::kernels

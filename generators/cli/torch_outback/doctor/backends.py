@@ -72,23 +72,25 @@ def _of(backend: Backend, installed: Installed) -> Iterator[Finding]:
             f"`import {backend.package}` does; a wheel that is installed has an entry point",
         )
     else:
-        fits = f", for torch {backend.built_for}" if backend.built_for else ""
+        fits = f", for torch {', '.join(backend.halves)}" if backend.halves else ""
         place = f", {backend.folder}" if backend.folder else ""
         yield Finding(_SECTION, backend.name, f"{named}{place}{fits}")
     yield from _wrong_torch(backend, installed.torch_version)
     if backend.of_outback:
-        yield from _wrong_python(backend)
+        yield from _wrong_python(backend, installed.torch_version)
 
 
 def _wrong_torch(backend: Backend, torch: str) -> Iterator[Finding]:
     here = ".".join(map(str, minor(torch)))
     if not here:
         return
-    wanted = backend.built_for
-    if not wanted and backend.torch_wanted and not _allows(backend.torch_wanted, torch):
-        wanted = backend.torch_wanted
-    if wanted and wanted != here:
-        pip = wanted if wanted[0] in "=<>~!" else f"=={wanted}.*"
+    wanted = pip = ""
+    if backend.halves and here not in backend.halves:
+        wanted = ", ".join(backend.halves)
+        pip = f"=={list(backend.halves)[-1]}.*"
+    elif not backend.halves and not _allows(backend.torch_wanted, torch):
+        wanted = pip = backend.torch_wanted
+    if wanted:
         yield Finding(
             _SECTION,
             f"{backend.name}: torch",
@@ -110,10 +112,12 @@ def _allows(specifiers: str, version: str) -> bool:
         return True
 
 
-def _wrong_python(backend: Backend) -> Iterator[Finding]:
-    if any(map(fits_this_python, backend.extensions)):
+def _wrong_python(backend: Backend, torch: str) -> Iterator[Finding]:
+    here = ".".join(map(str, minor(torch)))
+    modules = backend.halves.get(here, sum(backend.halves.values(), ()))
+    if any(map(fits_this_python, modules)):
         return
-    found = ", ".join(backend.extensions)
+    found = ", ".join(modules)
     yield Finding(
         _SECTION,
         f"{backend.name}: compiled part",

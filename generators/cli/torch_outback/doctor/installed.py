@@ -8,6 +8,7 @@ import importlib.util
 import re
 import sys
 import sysconfig
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,13 +24,13 @@ class Backend:
     distribution: str = ""  # its name and version
     torch_wanted: str = ""  # what its metadata requires: ==2.13.*
     folder: Path | None = None  # of its package, where that can be found
-    built_for: str = ""  # the minor release of torch, of an Outback's backend: 2.13
+    # The extension modules for each minor release of torch, "2.13", of an Outback's backend.
+    halves: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     is_there: bool = True  # whether the module of the entry point can be found
-    extensions: tuple[str, ...] = ()  # compiled modules in its folder
 
     @property
     def of_outback(self) -> bool:
-        return bool(self.built_for)
+        return bool(self.halves)
 
     @property
     def device(self) -> str:
@@ -120,9 +121,8 @@ def _of_entry_point(
         f"{distribution.metadata['Name']} {distribution.version}",
         wanted[0] if wanted else "",
         folder,
-        _built_for(folder),
+        _halves(folder),
         _spec(module.partition(".")[0]) is not None,
-        _extensions(folder),
     )
 
 
@@ -130,16 +130,10 @@ def _without_entry_points(known: set[str]) -> list[Backend]:
     """Packages that Outback's CMake has made, whose wheel was not installed as a whole."""
     found: dict[str, Backend] = {}
     for place in sys.path:
-        for file in Path(place).glob("*/_build.py") if place else ():
-            folder = file.parent
-            if folder.name not in known | found.keys() and _built_for(folder):
-                found[folder.name] = Backend(
-                    folder.name,
-                    "",
-                    folder=folder,
-                    built_for=_built_for(folder),
-                    extensions=_extensions(folder),
-                )
+        for half in Path(place).glob("*/_half") if place else ():
+            folder = half.parent
+            if folder.name not in known | found.keys() and (halves := _halves(folder)):
+                found[folder.name] = Backend(folder.name, "", folder=folder, halves=halves)
     return list(found.values())
 
 
@@ -157,17 +151,14 @@ def _folder_of(name: str) -> Path | None:
     return Path(places[0]) if places else None
 
 
-def _built_for(folder: Path | None) -> str:
-    try:
-        text = (folder / "_build.py").read_text(encoding="utf-8") if folder else ""
-    except (OSError, ValueError):
-        return ""
-    found = re.search(r'^TORCH = "(\d+\.\d+)"$', text, re.MULTILINE)
-    return found.group(1) if found else ""
-
-
-def _extensions(folder: Path | None) -> tuple[str, ...]:
-    return tuple(sorted(file.name for file in folder.glob("_C*.so"))) if folder else ()
+def _halves(folder: Path | None) -> dict[str, tuple[str, ...]]:
+    """Of a package of Outback's, in the order of torch's releases."""
+    found = {}
+    for half in folder.glob("_half/torch-*") if folder else ():
+        if re.fullmatch(r"torch-\d+\.\d+", half.name):
+            modules = sorted(file.name for file in half.glob("_C*.so"))
+            found[half.name.removeprefix("torch-")] = tuple(modules)
+    return dict(sorted(found.items(), key=lambda it: tuple(map(int, it[0].split(".")))))
 
 
 def fits_this_python(extension: str) -> bool:

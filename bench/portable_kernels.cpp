@@ -1,11 +1,8 @@
-// acme with portable kernels, and an operator that does what any does, with a launch or without.
+// For acme with portable kernels: an operator that does what any does, with a launch or without.
 #include <ATen/core/Tensor.h>
 #include <outback/kernels/module.h>
 #include <outback/kernels/packed.h>
-#include <outback/module.h>
 #include <torch/library.h>
-
-#include "backend_template/runtimes/host/host.h"
 
 namespace {
 
@@ -23,8 +20,4 @@ at::Tensor& launch_nothing(at::Tensor& memory, bool really) {
 TORCH_LIBRARY(outback_bench, library) {
   library.def("launch_nothing(Tensor(a!) memory, bool really) -> Tensor(a!)");
   library.impl("launch_nothing", c10::DispatchKey::PrivateUse1, &launch_nothing);
-}
-
-OUTBACK_MODULE(_C) {
-  return {.name = "acme", .runtime = outback_host_runtime()};
 }

@@ -4,7 +4,6 @@
 #include <ATen/record_function.h>
 #include <outback/kernels/module.h>
 #include <outback/kernels/packed.h>
-#include <outback/module.h>
 #include <torch/library.h>
 
 #include <memory>
@@ -60,10 +59,14 @@ TORCH_LIBRARY_IMPL(outback_test, PrivateUse1, library) {
   library.impl("scale_packed", &scale_packed);
 }
 
-OUTBACK_MODULE(_C) {
+namespace {
+
+// While this library is loaded.
+[[maybe_unused]] const bool is_set = [] {
   at::addGlobalCallback(
       at::RecordFunctionCallback(&enter, &leave).scopes({at::RecordScope::FUNCTION}));
   outback_host_runtime_describe_caller(&describe);
-  return {
-      .name = "acme", .runtime = outback_host_runtime(), .amp_dtypes = {at::kHalf, at::kBFloat16}};
-}
+  return true;
+}();
+
+}  // namespace
