@@ -75,7 +75,7 @@ def load(
         raise
     except (OSError, RuntimeError, TypeError, ValueError) as error:
         raise ImportError(str(error)) from None
-    except Exception as error:  # of what `import torch` would fail, and goes on after an ImportError
+    except Exception as error:  # `import torch` goes on after an ImportError only
         raise ImportError(f"the registration of {name} failed") from error
     sys.modules[module.__name__] = sys.modules[package]._C = module  # type: ignore[attr-defined]
 
@@ -85,8 +85,8 @@ def _runtime(name: str) -> ctypes.CDLL:
     library = ctypes.CDLL(os.fspath(_HERE / f"lib{name}_runtime.so"))
     if not _address(library, f"{name}_runtime"):
         raise ImportError(
-            f"lib{name}_runtime.so has no function {name}_runtime; expected `const outback_runtime* "
-            f"{name}_runtime(void)` in C linkage, and visible"
+            f"lib{name}_runtime.so has no function {name}_runtime; expected `const "
+            f"outback_runtime* {name}_runtime(void)` in C linkage, and visible"
         )
     return library
 

@@ -52,8 +52,8 @@ outback::fallback_mode fallback_of(const std::string& given) {
   if (given == "allow") return outback::fallback_mode::allow;
   if (given == "warn") return outback::fallback_mode::warn;
   if (given == "error") return outback::fallback_mode::error;
-  throw py::value_error("fallback: expected \"allow\", \"warn\" or \"error\", but found \"" + given +
-                        "\"");
+  throw py::value_error("fallback: expected \"allow\", \"warn\" or \"error\", but found \"" +
+                        given + "\"");
 }
 
 int execute(PyObject* self) {

@@ -1,6 +1,7 @@
 """torch_acme, installed, loads in both ways, and refuses another torch in both."""
 
 import os
+import shutil
 import sys
 
 import pytest
@@ -115,6 +116,48 @@ def test_another_release_of_torch_is_refused(site, tmp_path, build_tree):
     done = environment.run("import torch_acme")
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"ImportError: {gate}"
+
+
+def test_another_python_is_refused(installed):
+    (compiled,) = (installed.site / "torch_acme").glob("_half/*/_C.*")
+    compiled.rename(compiled.with_name("_C.cpython-39-x86_64-linux-gnu.so"))
+    done = installed.run("import torch_acme", TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: torch_acme was built for another Python: it has "
+        f"_C.cpython-39-x86_64-linux-gnu.so, and this Python imports {compiled.name}: install the "
+        "torch_acme that was made for it, or rebuild it here."
+    )
+
+
+@pytest.mark.parametrize(
+    "argument, instead, words",
+    [
+        ("amp_dtypes=[torch.float16,", "amp_dtypes=[torch.int32,", "amp_dtypes has Int"),
+        ("amp_dtypes=[torch.float16,", "amp_dtypes=['half',", "expected a torch.dtype"),
+        (
+            "unsupported",
+            'fallback="never",\n    unsupported',
+            'fallback: expected "allow", "warn" or',
+        ),
+        ('"acme",', '"zeta",', "libzeta_runtime.so has no function zeta_runtime; expected "),
+        ('"acme",', '"nobody",', "libnobody_runtime.so: cannot open shared object file"),
+    ],
+)
+def test_what_the_registration_refuses_fails_the_import(installed, argument, instead, words):
+    package = installed.site / "torch_acme"
+    shutil.copy(package / "libacme_runtime.so", package / "libzeta_runtime.so")
+    text = (package / "__init__.py").read_text()
+    assert text.count(argument) == 1
+    (package / "__init__.py").write_text(text.replace(argument, instead))
+    done = installed.run("import torch; print(torch.ones(2).sum().item(), hasattr(torch, 'acme'))")
+    assert done.stdout == "2.0 False\n", done.stderr
+    assert "torch_acme was not loaded: " in done.stderr and words in done.stderr
+
+
+def test_a_module_of_the_package_may_have_the_name_of_a_compiled_part(installed):
+    (installed.site / "torch_acme/kernels.py").write_text("mine = True\n")
+    done = installed.run("import torch_acme.kernels; print(torch_acme.kernels.mine)")
+    assert done.stdout == "True\n", done.stderr
 
 
 @pytest.mark.parametrize("part", ["libacme_runtime.so", "_half/*/_C.*", "_half/*/kernels.so"])

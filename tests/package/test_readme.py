@@ -20,7 +20,7 @@ def test_the_code_of_the_readme_compiles(build_tree, tmp_path):
         c["command"]
         for c in commands
         if c["file"].endswith("generators/loader/loader.cpp")
-        and "/torch_acme.dir/" in c["command"]
+        and "/outback_loader_object.dir/" in c["command"]
     )
     flags = re.sub(r" -o \S+ -c \S+$", "", command)
     done = subprocess.run(

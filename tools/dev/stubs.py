@@ -65,6 +65,7 @@ def _mypy(environment: Environment, home: Path) -> None:
     (site / "torch.pth").write_text(f"{_purelib(environment.python)}\n", encoding="utf-8")
     shutil.copytree(PROJECT / _PACKAGE, site / _PACKAGE)
     shutil.copytree(PROJECT / "torch_acme", site / "torch_acme")
+    shutil.copy(ROOT / "generators/loader/_loading.py", site / "torch_acme")
     options = ["--python-executable", python, "--cache-dir", home / "cache"]
     # scikit-learn, which an example loads its data with, has no types.
     options += ["--disable-error-code", "import-untyped", "--warn-unused-ignores"]

@@ -7,8 +7,8 @@
 
 namespace outback::core {
 
-/// Makes the modules known, which live until the process ends. The loader calls this once, before it
-/// registers the backend; no thread may read the list then.
+/// Makes the modules known, which live until the process ends. The loader calls this once, before
+/// it registers the backend; no thread may read the list then.
 void set_packed_modules(std::span<const packed_module> modules) noexcept;
 
 /// Returns the modules, none before `set_packed_modules`. Thread-safe after the registration.

@@ -1,5 +1,6 @@
 // A module of kernels that a build has compiled and packed into a library, as
-// outback_add_kernels() generates it. Includes no torch. Find kernels with outback/kernels/packed.h.
+// outback_add_kernels() generates it. Includes no torch. Find kernels with
+// outback/kernels/packed.h.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +22,9 @@ struct packed_module {
 
 namespace detail {
 
-/// Makes modules known to `kernels::find_packed`: to the one of this library or, from the library of
-/// a backend's runtime, to those of all libraries of the backend. The array lives until the process
-/// ends.
+/// Makes modules known to `kernels::find_packed`: to the one of this library or, from the library
+/// of a backend's runtime, to those of all libraries of the backend. The array lives until the
+/// process ends.
 class packed_modules {
  public:
   template <std::size_t count>
