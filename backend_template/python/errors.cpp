@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 #include <torch/csrc/Exceptions.h>
 
+#include <cstring>
 #include <exception>
 
 namespace outback::python {
@@ -15,6 +16,14 @@ void set_python_error() {
   } catch (...) {
     torch::translate_exception_to_python(std::current_exception());
   }
+}
+
+void set_error_text(PyObject* type, const char* text) {
+  PyObject* const decoded =
+      PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "backslashreplace");
+  if (decoded == nullptr) return;  // no memory: Python has set its MemoryError
+  PyErr_SetObject(type, decoded);
+  Py_DECREF(decoded);
 }
 
 void translate_bound_exceptions() {

@@ -25,11 +25,30 @@ Function* at_address(uintptr_t address) {
   return reinterpret_cast<Function*>(address);
 }
 
+// Runs `body`; what it throws becomes a RuntimeError with that text, in whatever encoding it is.
+template <class Body>
+auto with_readable_errors(Body&& body) {
+  try {
+    return body();
+  } catch (const py::error_already_set&) {
+    throw;
+  } catch (const py::builtin_exception&) {
+    throw;
+  } catch (const c10::Error& error) {  // what() would add torch's backtrace
+    outback::python::set_error_text(PyExc_RuntimeError, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    outback::python::set_error_text(PyExc_RuntimeError, error.what());
+  }
+  throw py::error_already_set();
+}
+
 // A runtime's function <name>_runtime. Called here for the sake of what it throws, which ctypes
 // would not survive.
 uintptr_t table_of(uintptr_t function) {
-  const auto* const table = at_address<const outback_runtime*()>(function)();
-  return reinterpret_cast<uintptr_t>(table);
+  return with_readable_errors([&] {
+    const auto* const table = at_address<const outback_runtime*()>(function)();
+    return reinterpret_cast<uintptr_t>(table);
+  });
 }
 
 // The runtime library's function <name>_packed_kernels; 0 where it has none.
@@ -81,7 +100,7 @@ int execute(PyObject* self) {
               .packed_sequence_methods = packed_sequence_methods,
               .storage_methods = storage_methods};
           set_packed(packed_kernels);
-          outback::register_backend(module, options);
+          with_readable_errors([&] { outback::register_backend(module, options); });
           py::delattr(module, "_table");
           py::delattr(module, "_register");
         },

@@ -1,8 +1,7 @@
 // The extension module of OUTBACK_MODULE, made with Python's C API (multi-phase initialization).
 #include "outback/module.h"
 
-#include <cstring>
-
+#include "backend_template/python/errors.h"
 #include "outback/python.h"
 
 namespace py = pybind11;
@@ -11,17 +10,6 @@ namespace outback::detail {
 namespace {
 
 backend_options (*options_of_module)() = nullptr;
-
-// Sets an ImportError with a text that need not be UTF-8, since it may be a driver's or a path.
-// PyErr_SetString would raise a UnicodeDecodeError for such a text, and `import torch`, which loads
-// backends, goes on after an ImportError only.
-void set_import_error(const char* text) {
-  PyObject* const decoded =
-      PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "backslashreplace");
-  if (decoded == nullptr) return;  // no memory: Python has set its MemoryError
-  PyErr_SetObject(PyExc_ImportError, decoded);
-  Py_DECREF(decoded);
-}
 
 // Executes the module: registers the backend. What it throws becomes an ImportError with the text
 // that PYBIND11_MODULE would give it. The options are made once and leaked: Python executes the
@@ -36,9 +24,9 @@ int execute(PyObject* self) {
   } catch (py::error_already_set& error) {
     py::raise_from(error, PyExc_ImportError, "initialization failed");
   } catch (const c10::Error& error) {  // thrown by the options; what() would add torch's backtrace
-    set_import_error(error.what_without_backtrace());
+    python::set_error_text(PyExc_ImportError, error.what_without_backtrace());
   } catch (const std::exception& error) {
-    set_import_error(error.what());
+    python::set_error_text(PyExc_ImportError, error.what());
   }
   return -1;
 }

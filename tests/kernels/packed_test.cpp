@@ -61,9 +61,9 @@ TEST_F(PackedKernelTest, WhatIsMissingIsNamed) {
               HasSubstr("no kernel \"none\""));
   // The host takes no OpenCL C.
   static constexpr char text[] = "";
-  static const kernels::packed_module other[] = {
+  static const packed_module other[] = {
       {"for_another_device", OUTBACK_FORMAT_OPENCL_C, 0, 0, text, text}};
-  static const kernels::detail::packed_modules registered(other);
+  static const detail::packed_modules registered(other);
   EXPECT_THAT(error_of([] { kernels::find_packed(device(0), "for_another_device", "scale"); }),
               HasSubstr("is packed in the formats 6"));
 }

@@ -76,6 +76,15 @@ def test_a_package(folder):
     assert said.startswith(f"torch-{minor} ['torch=={minor}.*'")
 
 
+def test_an_editable_package_compiles_what_has_changed(folder):
+    (command,) = re.findall(r"`(pip install [^`]*)`", SECTIONS["1"])
+    folder.run(f"outback new acme --yes\n{command}")
+    runtime = folder.path / "acme/src/runtime.cpp"
+    runtime.write_text(runtime.read_text().replace("Acme device", "Acme changed"))
+    said = folder.python("import torch; print(torch.acme.get_device_name())")
+    assert said.splitlines()[-1] == "Acme changed"
+
+
 def test_one_source_file(folder):
     assert folder.run(folder.read("2")).splitlines()[-1] == ONES
 
