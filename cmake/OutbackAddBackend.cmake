@@ -24,7 +24,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/OutbackPackage.cmake")
 #   RUNTIME_SOURCES <file>...  C or C++ without torch, with one function in C linkage:
 #                              const outback_runtime* <name>_runtime(void)
 #                              They become the library <target>_runtime, for outback_add_runtime_suite, whatever RUNTIME is.
-#                              What they define is visible to SOURCES
+#                              What they define is visible to SOURCES, and a variable in a header of both is one
 #   SOURCES <file>...          native kernels, which include torch. They become the library <target>_kernels
 #   KERNELS <format>...        host, spirv, ptx, opencl_c: the backend gets the portable operators, whose kernels are compiled
 #                              to these formats and packed: see outback_add_portable_kernels(). So are KERNEL_SOURCES.
@@ -77,11 +77,6 @@ function(outback_add_backend name)
   _outback_place(${arg_TARGET}_library "${arg_OUTPUT_DIR}" ${arg_PACKAGE} ${arg_PACKAGE})
   set_target_properties(${arg_TARGET}_library PROPERTIES OUTPUT_NAME ${name}_runtime)
 
-  if(NOT TARGET outback_loader_object) # the same for all backends
-    add_library(outback_loader_object OBJECT "${loader}/loader.cpp")
-    outback_target_defaults(outback_loader_object)
-    target_link_libraries(outback_loader_object PRIVATE outback::python)
-  endif()
   add_library(${arg_TARGET} MODULE "$<TARGET_OBJECTS:outback_loader_object>")
   set_target_properties(${arg_TARGET} PROPERTIES LINKER_LANGUAGE CXX)
   outback_target_defaults(${arg_TARGET})
@@ -103,6 +98,7 @@ function(outback_add_backend name)
   if(arg_SOURCES)
     add_library(${arg_TARGET}_kernels MODULE ${arg_SOURCES})
     outback_target_defaults(${arg_TARGET}_kernels)
+    _outback_show_all(${arg_TARGET}_kernels)
     target_link_libraries(${arg_TARGET}_kernels PRIVATE ${arg_TARGET}_library outback::kernels)
     _outback_place(${arg_TARGET}_kernels "${arg_OUTPUT_DIR}" ${half} ${arg_PACKAGE})
     set_target_properties(${arg_TARGET}_kernels PROPERTIES PREFIX "" OUTPUT_NAME kernels SUFFIX ".so")
@@ -127,6 +123,15 @@ function(_outback_place target output folder component)
   install(TARGETS ${target} LIBRARY DESTINATION "${folder}" COMPONENT ${component})
 endfunction()
 
+# _outback_show_all(<target>)
+#
+# Exports what the project's sources define. The runtime and the kernels are libraries of their own, and yet one program: the
+# kernels call the runtime's functions, and a variable in a header of both is one.
+function(_outback_show_all target)
+  set_target_properties(${target} PROPERTIES C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default
+                                             VISIBILITY_INLINES_HIDDEN OFF)
+endfunction()
+
 # _outback_add_runtime_library(<name> <target> <runtime> <sources>)
 #
 # Makes <target>_library, a shared library with the function <name>_runtime(void), and <target>_runtime of <sources>.
@@ -135,8 +140,7 @@ function(_outback_add_runtime_library name target runtime sources)
   if(sources)
     add_library(${target}_runtime STATIC ${sources})
     outback_target_defaults(${target}_runtime)
-    # What the shared library exports.
-    set_target_properties(${target}_runtime PROPERTIES C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default)
+    _outback_show_all(${target}_runtime)
     find_package(Threads REQUIRED)
     target_link_libraries(${target}_runtime PUBLIC outback::runtime Threads::Threads)
   endif()

@@ -36,6 +36,24 @@ FROZEN = {
         "const c10::KernelFunction* kernel_after_vendors(const c10::OperatorHandle& op) const",
         "c10::Allocator& device_allocator() const",
     ],
+    3: [
+        "const outback_runtime& runtime() const noexcept",
+        "const std::string& backend_name() const noexcept",
+        "void check(outback_status status, const char* slot) const",
+        "c10::Stream current_stream(c10::DeviceIndex device) const",
+        "outback_stream handle_of(const c10::Stream& stream) const",
+        "void synchronize_stream(const c10::Stream& stream) const",
+        "void mark_busy(const c10::Stream& stream) const",
+        "void* native_stream(const c10::Stream& stream) const",
+        "c10::DeviceIndex exchange_device(c10::DeviceIndex device) const",
+        "void set_device_unchecked(c10::DeviceIndex device) const noexcept",
+        "int32_t runtime_device(c10::DeviceIndex device) const",
+        "void check_dtype(c10::ScalarType dtype) const",
+        "const c10::KernelFunction* kernel_after_vendors(const c10::OperatorHandle& op) const",
+        "std::span<const packed_module> packed_modules() const noexcept",
+        "void give_back_at_exit(void (*give_back)() noexcept) const",
+        "c10::Allocator& device_allocator() const",
+    ],
 }
 
 

@@ -206,9 +206,9 @@ _GENERATORS = (
         name="a_loaded_backend_autocasts_to_the_other_dtype",
         breaks="torch.autocast on a backend of torch_outback.load casts to bfloat16 where "
         "torch.float16 comes first.",
-        file="generators/loader/loader.cpp",
-        old="{at::kHalf, at::kBFloat16}",
-        new="{at::kBFloat16, at::kHalf}",
+        file="generators/cli/torch_outback/loading.py",
+        old="(torch.float16, torch.bfloat16)",
+        new="(torch.bfloat16, torch.float16)",
         found_by="tests/package/test_load.py::test_a_runtime_in_c_becomes_a_backend",
     ),
     Mutant(
