@@ -51,6 +51,39 @@ def test_its_commands_take_any_folder(outback, tmp_path):
         assert text.count("$(python") == text.count('"$(python -m torch_outback --cmake-dir)"') > 0
 
 
+URL = "git+https://example.org/outback.git@v0.1"
+
+
+@pytest.mark.parametrize("given, url", [(URL, URL), (str(ROOT), ROOT.as_uri()), (None, None)])
+def test_where_the_toolkit_comes_from(outback, tmp_path, given, url):
+    options = ("--toolkit", given) if given else ()
+    assert outback("new", "foo", "--yes", *options).exit_code == 0
+    minor = toolkit.minor_version()
+    plain, extra = "torch-outback", "torch-outback[conformance]"
+    words = {it: f'"{it} @ {url}"' if url else f'"{it}~={minor}.0"' for it in (plain, extra)}
+    counts = {"pyproject.toml": (2, 1), ".github/workflows/ci.yml": (0, 1)}
+    for file, expected in (counts | {".github/workflows/conformance.yml": (0, 3)}).items():
+        text = (tmp_path / "foo" / file).read_text()
+        assert (text.count(words[plain]), text.count(words[extra])) == expected, file
+    # A later release is on the index, or elsewhere.
+    for later, word in (("index", f"{plain}~={minor}.0"), (URL, f"{plain} @ {URL}")):
+        assert outback("update", "foo", "--toolkit", later).exit_code == 0
+        assert f'"{word}"' in (tmp_path / "foo/pyproject.toml").read_text()
+        assert outback("update", "foo", "--check").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["nowhere", "ftp://example.org/x", "https://example.org/a b", 'https://x/"', "file.txt"],
+)
+def test_a_toolkit_that_pip_would_not_find_is_refused(outback, tmp_path, given):
+    (tmp_path / "file.txt").write_text("")
+    done = outback("new", "foo", "--yes", "--toolkit", given)
+    assert done.exit_code != 0
+    assert f"--toolkit {given}: " in done.output
+    assert not (tmp_path / "foo").exists()
+
+
 @pytest.mark.parametrize("runtime, language", RUNTIMES)
 def test_each_choice_has_its_files_and_no_others(outback, tmp_path, runtime, language):
     assert outback("new", "foo", "--runtime", runtime, "--language", language).exit_code == 0

@@ -17,6 +17,8 @@ RUNTIMES = ("custom", "host", "cuda", "level_zero", "opencl")
 LANGUAGES = ("c++", "c")
 LICENSES = ("BSD-3-Clause", "Apache-2.0", "MIT", "none")
 _FILE = Path(".outback/project.json")
+# As it stands in files of TOML and YAML, and in a shell's double quotes.
+_URL = r"(git\+)?(https?|ssh|file)://[^\s\"'`$\\{}]+"
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Answers:
     year: int = 0
     torch: str = ""  # the minor release that the project begins with: 2.13
     outback: str = ""  # the minor release that made the project, or brought it up to date: 0.1
+    toolkit: str = ""  # the URL that torch-outback comes from; "": the package index
 
     def check(self) -> None:
         """Raises Refused."""
@@ -47,6 +50,12 @@ class Answers:
                 f"--language c is for a runtime of your own, and --runtime {self.runtime} is "
                 f"Outback's: leave one of them out"
             )
+        if self.toolkit and not re.fullmatch(_URL, self.toolkit):
+            raise Refused(
+                f"--toolkit {variables.printable(self.toolkit)}: expected a folder with Outback's "
+                "sources, a wheel of torch-outback, or a URL that pip takes, such as "
+                "git+https://example.org/outback.git"
+            )
         if not _is_line(self.author):
             raise Refused(f"the author is one line of text in UTF-8, and not {self.author!a}")
 
@@ -59,6 +68,12 @@ class Answers:
             torch=self.torch or _installed_torch() or toolkit.NEWEST_TORCH,
             outback=toolkit.minor_version(),
         )
+
+    def requirement(self, extra: str) -> str:
+        """What pip is told: torch-outback with this extra, "[conformance]" or ""."""
+        if self.toolkit:
+            return f"torch-outback{extra} @ {self.toolkit}"
+        return f"torch-outback{extra}~={self.outback}.0"
 
     def save(self) -> str:
         """As text for the project's file."""
@@ -77,6 +92,7 @@ def load(project: Path, torch: str = "") -> Answers:
         raise _unreadable(file, f"it is no JSON, {error}") from None
     if not isinstance(given, dict):
         raise _unreadable(file, 'it is no object, {"name": ...}')
+    given.setdefault("toolkit", "")  # which the first projects do not have
     known = {field.name: field.type for field in dataclasses.fields(Answers)}
     for key, kind in known.items():
         if key in given and type(given[key]) is not kind:
@@ -105,6 +121,20 @@ def load(project: Path, torch: str = "") -> Answers:
     if missing := known.keys() - given.keys():  # a default would make it another project
         raise _unreadable(file, f"it has no {_quoted(missing)}")
     return Answers(**given)
+
+
+def toolkit_url(given: str) -> str:
+    """Of what `--toolkit` names: a folder, a wheel, or a URL as it stands. Raises Refused."""
+    if "://" in given:
+        return given
+    path = Path(given)
+    is_wheel = path.is_file() and path.name.startswith("torch_outback-") and path.suffix == ".whl"
+    if is_wheel or (path / "generators/cli/torch_outback").is_dir():
+        return path.resolve().as_uri()
+    raise Refused(
+        f"--toolkit {variables.printable(given)}: there is no folder with Outback's sources, and "
+        "no wheel of torch-outback"
+    )
 
 
 def _supported(torch: str, option: str) -> str:

@@ -135,6 +135,12 @@ main.add_command(ops)
 @click.option(
     "--dir", "folder", type=click.Path(path_type=Path), help="The project's folder; ./NAME."
 )
+@click.option(
+    "--toolkit",
+    default="",
+    metavar="PATH|URL",
+    help="Where pip finds torch-outback, if not on its index: sources, a wheel, or a URL.",
+)
 @click.option("--yes", "-y", is_flag=True, help="Ask nothing: what is not given is the default.")
 def _new(
     name: str,
@@ -143,12 +149,14 @@ def _new(
     license: str | None,
     author: str,
     folder: Path | None,
+    toolkit: str,
     yes: bool,
 ) -> None:
     """Make a project that is a working backend for the device NAME."""
     asked = {"runtime": runtime, "language": language, "license": license}
     given: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
-    wanted = Answers(name, author=author, **given)
+    source = answers.toolkit_url(toolkit) if toolkit else ""
+    wanted = Answers(name, author=author, toolkit=source, **given)
     defaults = ""
     if not yes and sys.stdin is not None and sys.stdin.isatty():
         wanted = _asked(wanted, set(given))
@@ -229,14 +237,22 @@ def _build(rebuild: bool) -> None:
     metavar="RELEASE",
     help="Another minor release of torch to build against, such as 2.14.",
 )
+@click.option(
+    "--toolkit",
+    metavar="PATH|URL|index",
+    help="Where pip finds torch-outback from now on; index: on its index.",
+)
 @click.pass_context
-def _update(context: click.Context, project: Path, check: bool, torch: str) -> None:
+def _update(
+    context: click.Context, project: Path, check: bool, torch: str, toolkit: str | None
+) -> None:
     """Bring PROJECT up to this Outback, and keep its author's edits."""
-    state = updating.state(project, torch)
+    source = "" if toolkit == "index" else answers.toolkit_url(toolkit) if toolkit else None
+    state = updating.state(project, torch, source)
     if check or not state.behind:
         _say_how_it_stands(state)
         context.exit(1 if state.behind or state.conflicts else 0)
-    changes = updating.update(project, torch)
+    changes = updating.update(project, torch, source)
     for what, paths in (
         ("added", changes.added),
         ("merged", changes.merged),

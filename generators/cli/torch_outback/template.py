@@ -60,7 +60,9 @@ def _rendered(file: Path, answers: Answers) -> str:
     )
     runtime_source = "src/runtime.c" if answers.language == "c" else "src/runtime.cpp"
     return environment.from_string(text).render(
-        **dataclasses.asdict(answers), runtime_source=runtime_source
+        **dataclasses.asdict(answers),
+        runtime_source=runtime_source,
+        requirement=answers.requirement,
     )
 
 

@@ -39,9 +39,9 @@ class State:
     conflicts: list[str]  # they have the marks of an update's conflicts in them
 
 
-def state(project: Path, torch: str = "") -> State:
-    """For the project's torch, or another one. Raises Refused."""
-    was, now = _was_and_now(project, torch)[1:]
+def state(project: Path, torch: str = "", source: str | None = None) -> State:
+    """For the project's torch and source of torch-outback, or others. Raises Refused."""
+    was, now = _was_and_now(project, torch, source)[1:]
     paths = sorted(was.keys() | now.keys())
     return State(
         [path for path in paths if was.get(path) != now.get(path)],
@@ -49,11 +49,11 @@ def state(project: Path, torch: str = "") -> State:
     )
 
 
-def update(project: Path, torch: str = "") -> Changes:
-    """Writes the merged files into `project`, for its torch or another one. Raises Refused or
-    OSError, and has changed nothing then.
+def update(project: Path, torch: str = "", source: str | None = None) -> Changes:
+    """Writes the merged files into `project`, for its torch and source of torch-outback, or others.
+    Raises Refused or OSError, and has changed nothing then.
     """
-    made, was, now = _was_and_now(project, torch)
+    made, was, now = _was_and_now(project, torch, source)
     if shutil.which("git") is None:
         raise Refused("outback update merges with git, and there is no git on the PATH")
     changes = Changes()
@@ -87,7 +87,7 @@ def update(project: Path, torch: str = "") -> Changes:
 
 
 def _was_and_now(
-    project: Path, torch: str
+    project: Path, torch: str, source: str | None
 ) -> tuple[answers.Answers, dict[str, str], dict[str, str]]:
     """The answers, with this Outback's release; the files as they were made, and would be now."""
     given = answers.load(project, torch)
@@ -103,6 +103,9 @@ def _was_and_now(
         if file.is_file()
     }
     made = dataclasses.replace(given, outback=toolkit.minor_version())
+    if source is not None:
+        made = dataclasses.replace(made, toolkit=source)
+        made.check()
     return made, was, template.render(toolkit.template(), made)
 
 
