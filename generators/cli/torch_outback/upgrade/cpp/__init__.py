@@ -1,0 +1,1 @@
+"""What the report reads of C++: comments and branches of the preprocessor, classes, functions."""

@@ -1,0 +1,1 @@
+"""The sources of a project, and what of torch they name."""

@@ -1,0 +1,92 @@
+"""What C++ sources name: words, qualified names, texts, headers, and the classes that they derive.
+
+Comments do not count. What a macro pastes together (`op##_stub`) is not seen.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..change import Touch
+from ..cpp import classes, source
+from .files import Source
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_QUALIFIED = re.compile(r"(?<![\w:])(?:::)?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+")
+_TEXT = re.compile(r'"((?:\\.|[^"\\\n])*)"')
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+_HEAD = re.compile(r"\b(?:class|struct)\s[^;{}()=]*?[^:]:(?!:)([^;{}()]*)\{")
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A class of the project, in the file where it is."""
+
+    file: str
+    found: classes.Class
+
+
+class CppSources:
+    def __init__(self, sources: list[Source]) -> None:
+        self.sources = sources
+
+    @cached_property
+    def _texts(self) -> list[tuple[str, str]]:
+        return [(it.name, source.without_comments(it.text)) for it in self.sources]
+
+    @cached_property
+    def includes(self) -> dict[str, list[Touch]]:
+        return self._all(_INCLUDE, lambda it: it[1], "includes it")
+
+    @cached_property
+    def strings(self) -> dict[str, list[Touch]]:
+        return self._all(_TEXT, lambda it: it[1], "names it in a text")
+
+    @cached_property
+    def qualified(self) -> dict[str, list[Touch]]:
+        """By each name as it is written: "at::_ops::mm". With using declarations, names are shorter
+        than they are here."""
+        return self._all(_QUALIFIED, lambda it: it[0].removeprefix("::"), "names it")
+
+    def words(self, wanted: Iterable[str]) -> dict[str, list[Touch]]:
+        """The lines with these words; "" is none of them."""
+        names = set(wanted)
+        found: dict[str, list[Touch]] = defaultdict(list)
+        for name, text in self._texts:
+            lines: list[int] | None = None
+            for it in _WORD.finditer(text):
+                if it[0] in names:
+                    lines = lines or _starts(text)
+                    line = bisect.bisect_left(lines, it.start()) + 1
+                    found[it[0]].append(Touch(name, line, "names it"))
+        return found
+
+    @cached_property
+    def derived(self) -> list[Derived]:
+        """The classes that have bases; those of the standard library count too."""
+        found = []
+        for it in self.sources:
+            if _HEAD.search(it.text):
+                found += [Derived(it.name, each) for each in classes.read(it.text) if each.bases]
+        return found
+
+    def _all(
+        self, pattern: re.Pattern[str], key: Callable[[re.Match[str]], str], how: str
+    ) -> dict[str, list[Touch]]:
+        found: dict[str, list[Touch]] = defaultdict(list)
+        for name, text in self._texts:
+            lines = _starts(text)
+            for it in pattern.finditer(text):
+                line = bisect.bisect_left(lines, it.start(it.lastindex or 0)) + 1
+                found[key(it)].append(Touch(name, line, how))
+        return found
+
+
+def _starts(text: str) -> list[int]:
+    """The ends of the lines; how many are before an index is its line, less one."""
+    return [it.start() for it in re.finditer("\n", text)]

@@ -1,0 +1,69 @@
+"""A project, read when something of it is asked for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+
+from ..change import Touch
+from . import files, python
+from .cpp import CppSources, Derived
+from .python import PythonClass
+
+
+class Project:
+    """Refused where the folder has no sources."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        cpp, python_sources = files.read(folder)
+        self.cpp = CppSources(cpp)
+        self.python = python.read(python_sources)
+
+    def cpp_derived_from(self, interface: str) -> list[Derived]:
+        """Also those that derive from such a class of the project. A base that is written without
+        its whole namespace is taken for the interface, unless the project has such a class."""
+        wanted = {interface}
+        found: list[Derived] = []
+        left = list(self.cpp.derived)
+        while True:
+            new = [it for it in left if any(self._is(base, wanted) for base in it.found.bases)]
+            if not new:
+                return found
+            found += new
+            left = [it for it in left if it not in new]
+            wanted |= {it.found.name for it in new}
+
+    @cached_property
+    def _own_classes(self) -> dict[str, set[str]]:
+        """Whole names of the project's derived classes, by each of their ends."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for it in self.cpp.derived:
+            parts = it.found.name.split("::")
+            for at in range(len(parts)):
+                found["::".join(parts[at:])].add(it.found.name)
+        return found
+
+    def _is(self, base: str, wanted: set[str]) -> bool:
+        if base in wanted:
+            return True
+        if self._own_classes.get(base, set()) - wanted:
+            return False
+        return any(name.endswith(f"::{base}") for name in wanted)
+
+    def python_derived_from(self, paths: Iterable[str]) -> list[PythonClass]:
+        """Also those that derive from such a class of the project."""
+        wanted = set(paths)
+        found = [it for it in self.python.classes if wanted.intersection(it.bases)]
+        for base in found:  # which grows
+            for it in self.python.classes:
+                if base.is_base_of(it) and it not in found:
+                    found.append(it)
+        return found
+
+
+def merged(*touches: Iterable[Touch]) -> tuple[Touch, ...]:
+    """In the order of the files, each once."""
+    return tuple(sorted({it for each in touches for it in each}))

@@ -1,0 +1,65 @@
+"""Dispatch stubs: DECLARE_DISPATCH(type, name) in torch's headers, with the types resolved that the
+same header names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..change import CHANGED, NEW, REMOVED, Change
+from ..cpp import source
+from ..project.project import merged
+from ..release import INCLUDE, Release
+from ..surface import Surface
+
+_SECTION = "stubs"
+_FOLDER = f"{INCLUDE}ATen/"
+_STUB = re.compile(r"^[ \t]*DECLARE_DISPATCH\s*\((.*?),\s*(\w+)\s*\)\s*;?", re.DOTALL | re.MULTILINE)
+_USING = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]+);")
+_TYPEDEF = re.compile(r"\btypedef\s+([^;]*?)\(\s*\*\s*(\w+)\s*\)\s*(\([^;]*\))\s*;")
+
+
+def changes(surface: Surface) -> Iterator[Change]:
+    old, new = _stubs(surface.old), _stubs(surface.new)
+    names = [it for it in {**old, **new} if old.get(it, ("", ""))[1] != new.get(it, ("", ""))[1]]
+    named = surface.project.cpp.words(names)
+    for name in names:
+        where, before = old.get(name, ("", ""))
+        there, after = new.get(name, ("", ""))
+        kind = REMOVED if not there else NEW if not where else CHANGED
+        yield Change(
+            _SECTION,
+            kind,
+            f"at::native::{name}",
+            there or where,
+            before,
+            after,
+            touches=merged(named.get(name, ())),
+        )
+
+
+def _stubs(release: Release) -> dict[str, tuple[str, str]]:
+    """The header and the type of each, by its name."""
+    found = {}
+    for path in release.headers():
+        if not path.startswith(_FOLDER) or "DECLARE_DISPATCH" not in release.text(path):
+            continue
+        text = source.code(release.text(path))
+        types = {it[1]: it[2] for it in _USING.finditer(text)}
+        types |= {it[2]: f"{it[1]}(*){it[3]}" for it in _TYPEDEF.finditer(text)}
+        for it in _STUB.finditer(text):
+            kind = it[1].strip()
+            found[it[2]] = (path, _spelled(types.get(kind, kind)))
+    return found
+
+
+def _spelled(kind: str) -> str:
+    """One spelling, without at:: and c10::, which say the same type, and names of parameters."""
+    text = " ".join(re.sub(r"\b(at|c10)::", "", kind).split())
+    text = re.sub(r"(?<=[\w>&*])\s+([a-z_]\w*)(?=\s*[,)])", _unless_type, text)
+    return re.sub(r"\s*([(),*&<>])\s*", r"\1", text).replace(",", ", ")
+
+
+def _unless_type(it: re.Match[str]) -> str:
+    kept = ("int", "long", "double", "float", "bool", "char", "short", "const")
+    return it[0] if it[1] in kept or it[1].endswith("_t") else ""
