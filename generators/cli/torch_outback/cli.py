@@ -21,6 +21,7 @@ from .conformance.command import conformance
 from .doctor.command import doctor
 from .operators.command import ops
 from .refused import Refused
+from .upgrade.command import upgrade_report
 
 
 class _Group(click.Group):
@@ -120,6 +121,7 @@ def main() -> None:
 main.add_command(conformance)
 main.add_command(doctor)
 main.add_command(ops)
+main.add_command(upgrade_report)
 
 
 @main.command("new")

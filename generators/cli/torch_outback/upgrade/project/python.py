@@ -1,7 +1,7 @@
 """What Python sources name of torch: dotted names behind their imports, texts, and classes.
 
-Names are taken by a file's imports, wherever in the file these stand. What is assigned to a variable
-and used from there is not seen, and neither is Python text inside of a string.
+Names are taken by a file's imports, wherever in the file these stand. What is assigned to a
+variable and used from there is not seen, and neither is Python text inside of a string.
 """
 
 from __future__ import annotations
@@ -16,15 +16,26 @@ from ..py import modules
 from ..py.modules import Names
 from .files import Source
 
+_IMPORTS = "imports it"
+
+
+@dataclass(frozen=True)
+class Call:
+    """Arguments: how many have no name, and the names of the others."""
+
+    positional: int
+    keywords: frozenset[str]
+    is_open: bool  # has *arguments or **arguments, of which nothing is known
+
 
 @dataclass(frozen=True)
 class Use:
-    """`path` is dotted: "torch.library.Library"."""
+    """`path` is dotted: "torch.library.Library". `call` is how it is called there, if it is."""
 
     path: str
-    file: str
-    line: int
-    is_import: bool
+    touch: Touch
+    call: Call | None = None
+    is_replaced: bool = False  # something else is assigned to it
 
 
 @dataclass
@@ -100,10 +111,13 @@ class _File:
             for it in nodes
             if isinstance(it, ast.Attribute) and isinstance(it.value, ast.Attribute | ast.Name)
         }
+        called = {id(it.func): it for it in nodes if isinstance(it, ast.Call)}
         for node in nodes:
             if isinstance(node, ast.Attribute | ast.Name):
                 if id(node) not in inner and (path := self._path(node)):
-                    self._use(path, node.lineno)
+                    is_stored = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+                    how = "replaces it" if is_stored else "uses it"
+                    self._use(path, node.lineno, how, called.get(id(node)), is_stored)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 if len(node.value) < 200:
                     touch = Touch(self._name, node.lineno, "names it in a text")
@@ -113,9 +127,12 @@ class _File:
             elif isinstance(node, ast.Call):
                 self._made_class(node)
 
-    def _use(self, path: str, line: int, is_import: bool = False) -> None:
+    def _use(
+        self, path: str, line: int, how: str, node: ast.Call | None = None, is_stored: bool = False
+    ) -> None:
         if path.startswith("torch."):
-            self._into.uses.append(Use(path, self._name, line, is_import))
+            touch = Touch(self._name, line, how)
+            self._into.uses.append(Use(path, touch, _call(node) if node else None, is_stored))
 
     def _import(self, node: ast.Import) -> None:
         for it in node.names:
@@ -124,7 +141,7 @@ class _File:
             else:
                 top = it.name.partition(".")[0]
                 self._imported[top] = top
-            self._use(it.name, node.lineno, True)
+            self._use(it.name, node.lineno, _IMPORTS)
 
     def _import_from(self, node: ast.ImportFrom) -> None:
         if node.level or not node.module:
@@ -133,10 +150,10 @@ class _File:
             return
         for it in node.names:
             if it.name == "*":
-                self._use(node.module, node.lineno, True)
+                self._use(node.module, node.lineno, _IMPORTS)
                 continue
             self._imported[it.asname or it.name] = f"{node.module}.{it.name}"
-            self._use(f"{node.module}.{it.name}", node.lineno, True)
+            self._use(f"{node.module}.{it.name}", node.lineno, _IMPORTS)
 
     def _path(self, node: ast.expr) -> str:
         """Dotted, by the imports; "" for what is not imported."""
@@ -194,6 +211,12 @@ class _File:
             elif isinstance(it, ast.keyword) and it.arg:
                 found.members.setdefault(it.arg, it.value.lineno)
         self._into.classes.append(found)
+
+
+def _call(node: ast.Call) -> Call:
+    names = [it.arg for it in node.keywords]
+    is_open = None in names or any(isinstance(it, ast.Starred) for it in node.args)
+    return Call(len(node.args), frozenset(it for it in names if it), is_open)
 
 
 def _is_own(node: ast.expr) -> bool:

@@ -9,8 +9,8 @@ from .signatures import Function
 
 
 def with_bases(modules: Modules, path: str) -> dict[str, ast.ClassDef]:
-    """The class and the bases of it that torch's files have, nearest first, by their paths; {} where
-    the path leads to no class."""
+    """The class and its bases in torch's files, nearest first, by their paths; {} where the path
+    leads to no class."""
     found: dict[str, ast.ClassDef] = {}
     left = [path]
     while left:
@@ -32,9 +32,10 @@ def functions(node: ast.ClassDef) -> dict[str, Function]:
     """Of overloads and setters, the first one that is no overload."""
     found: dict[str, Function] = {}
     for it in node.body:
-        if isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef):
-            if not any("overload" in ast.unparse(each) for each in it.decorator_list):
-                found.setdefault(it.name, it)
+        if not isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if not any("overload" in ast.unparse(each) for each in it.decorator_list):
+            found.setdefault(it.name, it)
     return found
 
 

@@ -3,8 +3,8 @@
 An expression is taken for the module if it is
 - a call of get_device_module, _get_device_module or _get_device_handle;
 - getattr(torch, X), where the words of X speak of a device, a backend or an accelerator;
-- a variable or an attribute that is assigned such an expression in the file, or that has one of the
-  names that torch's own code has for it: device_module, device_mod, device_handle, custom_device_mod.
+- a variable or an attribute that is assigned such an expression in the file, or that has a name
+  that torch's own code has for it: device_module, device_mod, device_handle, custom_device_mod.
 Asked for are its attributes, and the constant names in getattr, hasattr and _get_custom_mod_func.
 A name that is computed, or that C++ asks for, is not seen.
 """
@@ -20,10 +20,18 @@ _CALLS = {"get_device_module", "_get_device_module", "_get_device_handle"}
 _NAMES = re.compile(r"_?(custom_)?device_(mod|module|handle)")
 _SPEAKS = re.compile(r"device|backend|accelerator|\bacc\b|privateuse", re.IGNORECASE)
 _NO_DEVICE = re.compile(r"dtype|\.split\(")
-MENTIONS = re.compile(
-    r"\bget_device_module|_get_device_module|_get_device_handle|_get_custom_mod_func|\bdevice_mod(ule)?\b|device_handle\b"
-    r"|getattr\(\s*torch,\s*[^\"')]*(device|backend|accelerator|\bacc\b|privateuse)"
+_HINTS = (
+    *("get_device_module", "_get_device_handle", "_get_custom_mod_func"),
+    *("device_mod", "device_handle"),
 )
+_GETATTR = re.compile(r"getattr\(\s*torch,\s*([^)]*)")
+
+
+def may_ask(text: str) -> bool:
+    """Whether a file is worth parsing."""
+    if any(it in text for it in _HINTS):
+        return True
+    return "getattr(" in text and any(_SPEAKS.search(it[1]) for it in _GETATTR.finditer(text))
 
 
 @dataclass(frozen=True)
@@ -74,10 +82,8 @@ class _Finder:
                     targets = it.targets if isinstance(it, ast.Assign) else [it.target]
                     self._variables |= {_path(target) for target in targets} - {""}
         for node in nodes:
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                if node.func.id == "hasattr" and len(node.args) == 2:
-                    if self.is_module(node.args[0]) and (name := self.text(node.args[1])):
-                        self.tested.add(name)
+            if isinstance(node, ast.Call) and _is_hasattr(node) and self.is_module(node.args[0]):
+                self.tested |= {self.text(node.args[1])} - {""}
 
     def text(self, node: ast.expr) -> str:
         """Of a constant, also of one that has a name in the file."""
@@ -108,6 +114,11 @@ class _Finder:
         words = ast.unparse(node.args[1])
         is_constant = isinstance(node.args[1], ast.Constant)
         return not is_constant and bool(_SPEAKS.search(words)) and not _NO_DEVICE.search(words)
+
+
+def _is_hasattr(node: ast.Call) -> bool:
+    is_name = isinstance(node.func, ast.Name) and node.func.id == "hasattr"
+    return is_name and len(node.args) == 2
 
 
 def _path(node: ast.expr) -> str:

@@ -49,7 +49,7 @@ class Modules:
         self._names: dict[str, Names] = {}
 
     def file(self, module: str) -> str:
-        """"" where there is no such module."""
+        """ "" where there is no such module."""
         base = module.replace(".", "/")
         for path in (f"{base}.py", f"{base}/__init__.py", f"{base}.pyi", f"{base}/__init__.pyi"):
             if self.release.has(path):
@@ -67,7 +67,7 @@ class Modules:
         return self._names[module]
 
     def find(self, path: str) -> Place:
-        """FOUND also for an attribute of what is found: only modules and their names are followed."""
+        """FOUND also for an attribute of what is found: only names of modules are followed."""
         parts = path.split(".")
         if not self.file(parts[0]):
             return Place(UNKNOWN)

@@ -41,15 +41,16 @@ def still_takes(old: Function, new: Function) -> bool:
     """Whether each call that fits the older parameters fits the newer ones: none is gone, none has
     another place, and those that were added are optional."""
     before, after = old.args, new.args
-    was = [it.arg for it in (*before.posonlyargs, *before.args)]
-    now = [it.arg for it in (*after.posonlyargs, *after.args)]
+    was, now = positional(old), positional(new)
     if now[: len(was)] != was or len(before.posonlyargs) < len(after.posonlyargs):
         return False
     if len(now) - len(after.defaults) > len(was) - len(before.defaults):
         return False
     if (before.vararg and not after.vararg) or (before.kwarg and not after.kwarg):
         return False
-    named = {it.arg: default for it, default in zip(after.kwonlyargs, after.kw_defaults, strict=True)}
+    named = {
+        it.arg: default for it, default in zip(after.kwonlyargs, after.kw_defaults, strict=True)
+    }
     for it in before.kwonlyargs:
         if it.arg not in named and it.arg not in now and not after.kwarg:
             return False
@@ -61,6 +62,32 @@ def still_takes(old: Function, new: Function) -> bool:
         if default is None
     }
     return required & known <= required_before and not required - known
+
+
+def positional(node: Function) -> list[str]:
+    """The names of the parameters that take arguments by their place."""
+    return [it.arg for it in (*node.args.posonlyargs, *node.args.args)]
+
+
+def fits(node: Function, count: int, keywords: frozenset[str]) -> bool:
+    """Whether a call with `count` arguments without a name, `self` included, and these names,
+    fits."""
+    args = node.args
+    names = positional(node)
+    if count > len(names) and not args.vararg:
+        return False
+    by_name = set(names[len(args.posonlyargs) :]) | {it.arg for it in args.kwonlyargs}
+    if not keywords <= by_name and not args.kwarg:
+        return False
+    if keywords & set(names[:count]):
+        return False
+    required = set(names[count : len(names) - len(args.defaults)])
+    required |= {
+        it.arg
+        for it, default in zip(args.kwonlyargs, args.kw_defaults, strict=True)
+        if default is None
+    }
+    return required <= keywords
 
 
 def is_abstract(node: Function) -> bool:

@@ -28,3 +28,8 @@ def differs(old: Release, new: Release, path: str) -> bool:
     if not (old.has(path) and new.has(path)):
         return True
     return old.checksum(path) != new.checksum(path)
+
+
+def forget() -> None:
+    """Gives the memory of all trees back: some hundred MB."""
+    _parsed.clear()

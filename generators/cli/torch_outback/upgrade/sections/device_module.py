@@ -43,7 +43,7 @@ def changes(surface: Surface) -> Iterator[Change]:
 
 
 def _kind(before: list[_Place], after: list[_Place]) -> str:
-    """"" for what torch asks as before, or less."""
+    """ "" for what torch asks as before, or less."""
     if not before or not after:
         return NEW if after else REMOVED
     return NEW if _is_optional(before) and not _is_optional(after) else ""
@@ -71,9 +71,10 @@ def _asked(
     """By the name, with the files; of these names alone if there are any."""
     found: dict[str, list[_Place]] = {}
     for path in paths:
-        if not release.has(path) or not device_modules.MENTIONS.search(release.text(path)):
+        text = release.text(path) if release.has(path) else ""
+        if names is not None and not any(it in text for it in names):
             continue
-        if names is not None and not any(it in release.text(path) for it in names):
+        if not device_modules.may_ask(text):
             continue
         for it in device_modules.asked(trees.tree(release, path)):
             if not it.name.startswith("__") and (names is None or it.name in names):

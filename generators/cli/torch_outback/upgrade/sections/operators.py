@@ -5,17 +5,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
+from ...refused import Refused
 from .. import native_functions
 from ..change import CHANGED, NEW, REMOVED, Change, Touch
 from ..native_functions import Operator
 from ..project.project import merged
-from ...refused import Refused
 from ..release import Release
 from ..surface import Surface
 
 _SECTION = "operators"
 _WHERE = native_functions.FILE
+_Operators = dict[str, Operator]
 _PYTHON = re.compile(r"torch\.ops\.aten\.(\w+)(?:\.(\w+))?")
 
 
@@ -84,10 +86,10 @@ class _Named:
             if found := _PYTHON.match(use.path):
                 overload = found[2] if found[2] not in (None, "default") else ""
                 key = f"{found[1]}.{overload}" if overload else found[1]
-                touch = Touch(use.file, use.line, "names it")
+                touch = replace(use.touch, how="names it")
                 self._python.setdefault(key, []).append(touch)
 
-    def by(self, name: str, old: dict[str, Operator], new: dict[str, Operator]) -> tuple[Touch, ...]:
+    def by(self, name: str, old: _Operators, new: _Operators) -> tuple[Touch, ...]:
         base, _, overload = name.partition(".")
         texts = [f"aten::{name}"]
         if overload:

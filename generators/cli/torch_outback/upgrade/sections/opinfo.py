@@ -52,7 +52,7 @@ def _entries(release: Release, paths: list[str]) -> dict[str, str]:
 
 
 def _name(node: ast.Call) -> str:
-    """"" where it makes no entry."""
+    """ "" where it makes no entry."""
     kind = node.func.id if isinstance(node.func, ast.Name) else ""
     if not kind.endswith("Info") or kind in _NO_ENTRIES or not node.args:
         return ""

@@ -14,7 +14,7 @@ from ..surface import Surface
 
 _SECTION = "stubs"
 _FOLDER = f"{INCLUDE}ATen/"
-_STUB = re.compile(r"^[ \t]*DECLARE_DISPATCH\s*\((.*?),\s*(\w+)\s*\)\s*;?", re.DOTALL | re.MULTILINE)
+_STUB = re.compile(r"^[ \t]*DECLARE_DISPATCH\s*\(([^;]*?),\s*(\w+)\s*\)", re.MULTILINE)
 _USING = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]+);")
 _TYPEDEF = re.compile(r"\btypedef\s+([^;]*?)\(\s*\*\s*(\w+)\s*\)\s*(\([^;]*\))\s*;")
 

@@ -1,5 +1,5 @@
-"""Virtual functions of the C++ interfaces that a backend implements, and of each class of torch that
-the project's C++ sources derive from."""
+"""Virtual functions of the C++ interfaces that a backend implements, and of each class of torch
+that the project's C++ sources derive from."""
 
 from __future__ import annotations
 
@@ -85,9 +85,10 @@ def _included(surface: Surface, headers: Headers, base: str) -> str | None:
     last = base.rpartition("::")[2]
     for include in surface.project.cpp.includes:
         path = f"{INCLUDE}{include}"
-        if headers.release.has(path) and last in headers.release.text(path):
-            if any(it.name == base for it in headers.classes(path)):
-                return include
+        if not headers.release.has(path) or last not in headers.release.text(path):
+            continue
+        if any(it.name == base for it in headers.classes(path)):
+            return include
     return None
 
 

@@ -1,0 +1,107 @@
+"""The report as text for a terminal, and what it shares with the page in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+
+from ..variables import printable
+from .change import (
+    BECAME_ABSTRACT,
+    BECAME_FINAL,
+    BECAME_PURE,
+    CHANGED,
+    DEPRECATED,
+    KINDS,
+    REMOVED,
+    SECTIONS,
+    Change,
+)
+from .comparing import Report
+
+_COLORS = {
+    **dict.fromkeys((REMOVED, BECAME_PURE, BECAME_ABSTRACT, BECAME_FINAL), "red"),
+    **dict.fromkeys((CHANGED, DEPRECATED), "yellow"),
+}
+_MARK_WIDTH = max(map(len, KINDS)) + 2
+MOST_LINES = 5  # of the project, for each change
+MOST_LETTERS = 160  # of a declaration, a schema, a note
+
+
+def lines(report: Report, most: int) -> Iterator[str]:
+    """`most` is how many changes a section shows that touch nothing of the project."""
+    yield click.style(printable(title(report)), bold=True)
+    yield printable(summary(report))
+    for section, what in SECTIONS.items():
+        touching, others = parted(report, section)
+        yield ""
+        yield click.style(what, bold=True) + f": {counted(touching, others)}"
+        for change in touching:
+            yield from _of(change)
+        for change in others[:most]:
+            yield from _of(change)
+        if len(others) > most:
+            yield f"  {len(others) - most} more that the project does not name; --most shows them"
+
+
+def title(report: Report) -> str:
+    return f"torch {report.old.version} -> {report.new.version}, for {report.project}"
+
+
+def summary(report: Report) -> str:
+    touching = sum(bool(it.touches) for it in report.changes)
+    text = f"{len(report.changes)} changes, of which {touching} touch the project; "
+    text += f"{report.seconds:.1f} s"
+    if report.unread:
+        text += f"; not read, since it is no Python of this release: {', '.join(report.unread)}"
+    return text
+
+
+def parted(report: Report, section: str) -> tuple[list[Change], list[Change]]:
+    """Those that touch the project, and the others."""
+    found = [it for it in report.changes if it.section == section]
+    return [it for it in found if it.touches], [it for it in found if not it.touches]
+
+
+def counted(touching: Sequence[Change], others: Sequence[Change]) -> str:
+    total = len(touching) + len(others)
+    if not total:
+        return "nothing changed"
+    kinds = [it.kind for it in (*touching, *others)]
+    words = ", ".join(f"{kinds.count(it)} {it}" for it in KINDS if it in kinds)
+    return (
+        f"{words}; {len(touching) or 'none'} touch{'es' if len(touching) == 1 else ''} the project"
+    )
+
+
+def explained(change: Change) -> Iterator[str]:
+    """What differs, line by line: only a change has both declarations."""
+    if change.before and change.after and change.before != change.after:
+        yield f"was {short(change.before)}"
+        yield f"is  {short(change.after)}"
+    elif change.before != change.after:
+        yield short(change.after or change.before)
+    if change.note:
+        yield short(change.note)
+
+
+def places(change: Change) -> Iterator[str]:
+    for it in change.touches[:MOST_LINES]:
+        yield f"{it.file}:{it.line} {it.how}"
+    if len(change.touches) > MOST_LINES:
+        yield f"and {len(change.touches) - MOST_LINES} more lines"
+
+
+def short(text: str) -> str:
+    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 3]}..."
+
+
+def _of(change: Change) -> Iterator[str]:
+    mark = click.style(change.kind.ljust(_MARK_WIDTH), fg=_COLORS.get(change.kind))
+    yield f"  {mark}{printable(change.name)}"
+    indent = " " * (2 + _MARK_WIDTH)
+    for text in explained(change):
+        yield f"{indent}{printable(text)}"
+    for text in places(change):
+        yield f"{indent}-> {printable(text)}"

@@ -1,0 +1,81 @@
+"""Deprecations that the newer release has and the older one has not, of Python and of C++."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..change import DEPRECATED, Change
+from ..cpp import deprecations as of_cpp
+from ..project.project import merged
+from ..py import deprecations as of_python
+from ..py import trees
+from ..release import INCLUDE, Release
+from ..surface import Surface
+
+_SECTION = "deprecations"
+_OTHERS = ("torch/_vendor/", "torch/testing/")
+_OTHER_HEADERS = tuple(f"{INCLUDE}{it}/" for it in ("fmt", "google", "onnx", "pybind11"))
+_MAKERS = ("__init__", "__new__", "__post_init__")
+
+
+def changes(surface: Surface) -> Iterator[Change]:
+    yield from _of_python(surface)
+    yield from _of_cpp(surface)
+
+
+def _of_python(surface: Surface) -> Iterator[Change]:
+    paths = sorted({*surface.old.python_files(), *surface.new.python_files()})
+    paths = [it for it in paths if not it.startswith(_OTHERS) and _has_another_hint(surface, it)]
+    old = dict(_python(surface.old, paths))
+    texts = {text for _, text in old}
+    for (name, text), (where, is_decorator) in _python(surface.new, paths):
+        if (name, text) not in old and (not text or text not in texts):
+            module, _, last = name.rpartition(".")
+            makes = last in _MAKERS
+            uses = surface.uses_of(module if makes else name)
+            touches = [it.touch for it in uses if is_decorator or not makes or it.call]
+            named = module if makes else name
+            yield Change(_SECTION, DEPRECATED, named, where, note=text, touches=merged(touches))
+
+
+def _has_another_hint(surface: Surface, path: str) -> bool:
+    texts = [it.text(path) if it.has(path) else "" for it in (surface.old, surface.new)]
+    return of_python.hints(texts[0]) != of_python.hints(texts[1])
+
+
+def _python(
+    release: Release, paths: list[str]
+) -> Iterator[tuple[tuple[str, str], tuple[str, bool]]]:
+    """The name and the text of each, with the file, and whether it is a decorator."""
+    for path in paths:
+        if release.has(path):
+            module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            for it in of_python.read(trees.tree(release, path)):
+                name = f"{module}.{it.name}" if it.name else module
+                yield (name, it.text), (path, it.is_decorator)
+
+
+def _of_cpp(surface: Surface) -> Iterator[Change]:
+    paths = sorted({*surface.old.headers(), *surface.new.headers()})
+    paths = [it for it in paths if not it.startswith(_OTHER_HEADERS)]
+    paths = [it for it in paths if trees.differs(surface.old, surface.new, it)]
+    old = _cpp(surface.old, paths)
+    new = {it: where for it, where in _cpp(surface.new, paths).items() if it not in old}
+    named = surface.project.cpp.words(name for name, _ in new if _is_distinct(name))
+    for (name, text), where in new.items():
+        touches = merged(named.get(name, ()))
+        yield Change(_SECTION, DEPRECATED, name, where, note=text, touches=touches)
+
+
+def _cpp(release: Release, paths: list[str]) -> dict[tuple[str, str], str]:
+    return {
+        found: path
+        for path in paths
+        if release.has(path) and of_cpp.may_deprecate(release.text(path))
+        for found in of_cpp.read(release.text(path))
+    }
+
+
+def _is_distinct(name: str) -> bool:
+    """A word such as `size` is many functions' name: only names of two words count."""
+    return len(name) > 5 and ("_" in name.strip("_") or name.lower() != name)
