@@ -20,8 +20,12 @@ _BEFORE = re.compile(r"\busing\s+(\w+)\s*\Z")
 _PIECE = re.compile(r'"((?:\\.|[^"\\])*)"')
 
 
-def may_deprecate(text: str) -> bool:
-    return "deprecated" in text or "C10_DEPRECATED" in text
+def hints(text: str) -> list[str]:
+    """The lines that say so: a header where these are as they were has no new deprecation."""
+    if "deprecated" not in text and "C10_DEPRECATED" not in text:
+        return []
+    words = ("[[deprecated", "C10_DEPRECATED")
+    return sorted(it.strip() for it in text.split("\n") if any(word in it for word in words))
 
 
 def read(text: str) -> Iterator[tuple[str, str]]:

@@ -64,7 +64,7 @@ class PythonClass:
 
 @dataclass
 class PythonSources:
-    """`defined` has the names of modules: functions, classes, values, and what they import."""
+    """`defined` has the functions, classes and values of modules."""
 
     sources: list[Source]
     uses: list[Use] = field(default_factory=list)
@@ -126,6 +126,7 @@ class _File:
                 self._class(node)
             elif isinstance(node, ast.Call):
                 self._made_class(node)
+                self._set_attribute(node)
 
     def _use(
         self, path: str, line: int, how: str, node: ast.Call | None = None, is_stored: bool = False
@@ -133,6 +134,15 @@ class _File:
         if path.startswith("torch."):
             touch = Touch(self._name, line, how)
             self._into.uses.append(Use(path, touch, _call(node) if node else None, is_stored))
+
+    def _set_attribute(self, node: ast.Call) -> None:
+        """setattr(torch.library, "impl", ...)."""
+        if not isinstance(node.func, ast.Name) or node.func.id != "setattr" or len(node.args) != 3:
+            return
+        owner, name, _ = node.args
+        path = self._path(owner)
+        if path and isinstance(name, ast.Constant) and isinstance(name.value, str):
+            self._use(f"{path}.{name.value}", node.lineno, "replaces it", is_stored=True)
 
     def _import(self, node: ast.Import) -> None:
         for it in node.names:
@@ -222,5 +232,6 @@ def _call(node: ast.Call) -> Call:
 def _is_own(node: ast.expr) -> bool:
     if isinstance(node, ast.Name):
         return node.id in ("self", "cls")
-    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    return is_call and node.func.id == "super"  # type: ignore[union-attr]
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    return node.func.id == "super"

@@ -14,7 +14,6 @@ from ..release import Release
 from . import trees
 
 FOUND, GONE, UNKNOWN = "found", "gone", "unknown"
-_DEEPEST = 12  # imports that lead to others
 
 
 @dataclass
@@ -25,7 +24,7 @@ class Names:
     defined: dict[str, ast.stmt | None] = field(default_factory=dict)
     imported: dict[str, tuple[str, str]] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
-    lines: dict[str, int] = field(default_factory=dict)  # of what is defined or imported by name
+    lines: dict[str, int] = field(default_factory=dict)  # of what is defined
     is_dynamic: bool = False
 
 
@@ -47,9 +46,15 @@ class Modules:
     def __init__(self, release: Release) -> None:
         self.release = release
         self._names: dict[str, Names] = {}
+        self._files: dict[str, str] = {}
 
     def file(self, module: str) -> str:
         """ "" where there is no such module."""
+        if module not in self._files:
+            self._files[module] = self._file(module)
+        return self._files[module]
+
+    def _file(self, module: str) -> str:
         base = module.replace(".", "/")
         for path in (f"{base}.py", f"{base}/__init__.py", f"{base}.pyi", f"{base}/__init__.pyi"):
             if self.release.has(path):
@@ -71,45 +76,53 @@ class Modules:
         parts = path.split(".")
         if not self.file(parts[0]):
             return Place(UNKNOWN)
-        return self._follow(parts[0], parts[1:], 0)
+        return self._follow(parts[0], parts[1:], set())
 
-    def _follow(self, module: str, parts: list[str], depth: int) -> Place:
+    def _follow(self, module: str, parts: list[str], seen: set[tuple[str, str]]) -> Place:
+        """`seen` are the names that were followed already: modules import each other."""
         if not parts:
             return Place(FOUND, module)
-        if depth > _DEEPEST:
-            return Place(UNKNOWN)
+        if (module, parts[0]) in seen:
+            return Place(GONE, module, parts[0])
+        seen.add((module, parts[0]))
+        answer = Place(UNKNOWN if self.names(module).is_dynamic else GONE, module, parts[0])
+        for place in self._ways(module, parts, seen):
+            if place.status == FOUND:
+                return place
+            if place.status == UNKNOWN:
+                answer = place
+        return answer
+
+    def _ways(self, module: str, parts: list[str], seen: set[tuple[str, str]]) -> Iterator[Place]:
+        """All that a name of a module may be."""
         name, rest = parts[0], parts[1:]
         names = self.names(module)
-        answers: list[Place] = []
         if name in names.defined:
-            answers.append(self._inside(module, name, names.defined[name], rest))
+            yield self._inside(module, name, names.defined[name], rest)
         if name in names.imported:
             target, inner = names.imported[name]
-            if target.partition(".")[0] != "torch" and target.partition(".")[0] != "torchgen":
-                answers.append(Place(FOUND, target, inner))
+            if target.partition(".")[0] in ("torch", "torchgen"):
+                yield self._follow_path(target, inner, rest, seen)
             else:
-                answers.append(self._follow_path(target, inner, rest, depth))
+                yield Place(FOUND, target, inner)
         submodule = f"{module}.{name}"
         if self.file(submodule):
-            answers.append(self._follow(submodule, rest, depth + 1))
+            yield self._follow(submodule, rest, seen)
         for star in names.stars:
             if star.partition(".")[0] == "torch":
-                found = self._follow(star, parts, depth + 1)
-                if found.status == FOUND:
-                    answers.append(found)
+                yield self._follow(star, parts, seen)
             else:
-                answers.append(Place(UNKNOWN))
-        for status in (FOUND, UNKNOWN):
-            for answer in answers:
-                if answer.status == status:
-                    return answer
-        return Place(UNKNOWN if names.is_dynamic else GONE, module, name)
+                yield Place(UNKNOWN)
 
-    def _follow_path(self, module: str, name: str, rest: list[str], depth: int) -> Place:
+    def _follow_path(
+        self, module: str, name: str, rest: list[str], seen: set[tuple[str, str]]
+    ) -> Place:
         if self.file(module):
-            return self._follow(module, [name, *rest] if name else rest, depth + 1)
+            return self._follow(module, [name, *rest] if name else rest, seen)
         head, _, last = module.rpartition(".")
-        return self._follow_path(head, last, [name, *rest], depth + 1) if head else Place(UNKNOWN)
+        if not head:
+            return Place(UNKNOWN)
+        return self._follow_path(head, last, [name, *rest] if name else rest, seen)
 
     def _inside(self, module: str, name: str, node: ast.stmt | None, rest: list[str]) -> Place:
         if not rest or not isinstance(node, ast.ClassDef):
@@ -149,7 +162,6 @@ def read(body: list[ast.stmt], module: str, is_package: bool, into: Names) -> No
                     into.stars.append(source)
                 else:
                     into.imported[alias.asname or alias.name] = (source, alias.name)
-                    into.lines.setdefault(alias.asname or alias.name, node.lineno)
         elif _makes_names(node):
             into.is_dynamic = True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ..change import DEPRECATED, Change
 from ..cpp import deprecations as of_cpp
@@ -25,7 +25,11 @@ def changes(surface: Surface) -> Iterator[Change]:
 
 def _of_python(surface: Surface) -> Iterator[Change]:
     paths = sorted({*surface.old.python_files(), *surface.new.python_files()})
-    paths = [it for it in paths if not it.startswith(_OTHERS) and _has_another_hint(surface, it)]
+    paths = [
+        it
+        for it in paths
+        if not it.startswith(_OTHERS) and _has_another_hint(surface, it, of_python.hints)
+    ]
     old = dict(_python(surface.old, paths))
     texts = {text for _, text in old}
     for (name, text), (where, is_decorator) in _python(surface.new, paths):
@@ -38,9 +42,9 @@ def _of_python(surface: Surface) -> Iterator[Change]:
             yield Change(_SECTION, DEPRECATED, named, where, note=text, touches=merged(touches))
 
 
-def _has_another_hint(surface: Surface, path: str) -> bool:
+def _has_another_hint(surface: Surface, path: str, hints: Callable[[str], list[str]]) -> bool:
     texts = [it.text(path) if it.has(path) else "" for it in (surface.old, surface.new)]
-    return of_python.hints(texts[0]) != of_python.hints(texts[1])
+    return hints(texts[0]) != hints(texts[1])
 
 
 def _python(
@@ -59,6 +63,7 @@ def _of_cpp(surface: Surface) -> Iterator[Change]:
     paths = sorted({*surface.old.headers(), *surface.new.headers()})
     paths = [it for it in paths if not it.startswith(_OTHER_HEADERS)]
     paths = [it for it in paths if trees.differs(surface.old, surface.new, it)]
+    paths = [it for it in paths if _has_another_hint(surface, it, of_cpp.hints)]
     old = _cpp(surface.old, paths)
     new = {it: where for it, where in _cpp(surface.new, paths).items() if it not in old}
     named = surface.project.cpp.words(name for name, _ in new if _is_distinct(name))
@@ -71,7 +76,7 @@ def _cpp(release: Release, paths: list[str]) -> dict[tuple[str, str], str]:
     return {
         found: path
         for path in paths
-        if release.has(path) and of_cpp.may_deprecate(release.text(path))
+        if release.has(path)
         for found in of_cpp.read(release.text(path))
     }
 
