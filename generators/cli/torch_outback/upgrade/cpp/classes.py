@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from . import function, source
 from .function import Function
 
-_TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.']*|::|\.\.\.|->|&&|\"\"|[^\s\w]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MACRO = re.compile(r"[A-Z][A-Z0-9_]+")
 _DEPRECATED = re.compile(r"(?i:^\W*deprecated\b|\b(is|are)( now)? deprecated\b)|\bDEPRECATED\b")
@@ -65,7 +64,7 @@ class _Scanner:
         self.classes: list[Class] = []
         self._tokens: list[str] = []
         self._starts: list[int] = []
-        for it in _TOKEN.finditer(code):
+        for it in function.TOKEN.finditer(code):
             self._tokens.append(it[0])
             self._starts.append(it.start())
         self._end = 0  # behind the block that was read last

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.']*|::|\.\.\.|->|&&|\"\"|[^\s\w]")
 _OPEN, _CLOSE = "([{", ")]}"
 _PREFIXES = ("at", "c10")
 _NOT_A_TYPE_ALONE = {"const", "volatile", "typename", "struct", "class", "enum"}
@@ -68,9 +69,7 @@ def read(tokens: list[str], line: int) -> Function | None:
     return Function(
         name=name,
         returns=_joined(returns),
-        parameters=tuple(
-            it for it in map(_type, _parts(inner)) if it and not (it == "void" and len(inner) == 1)
-        ),
+        parameters=_types(inner),
         tail=" ".join(it for it in tail if it in ("const", "noexcept", "&", "&&", "volatile")),
         is_virtual="virtual" in head or is_override,
         is_pure=is_pure,
@@ -182,6 +181,23 @@ def _parts(tokens: list[str]) -> list[list[str]]:
             parts[-1] += tokens[at:behind]
         at = behind
     return parts
+
+
+def _types(tokens: list[str]) -> tuple[str, ...]:
+    """Of all parameters."""
+    found = tuple(filter(None, map(_type, _parts(tokens))))
+    return () if found == ("void",) else found
+
+
+def pointer(text: str) -> str:
+    """The type of a pointer to a function, in one spelling: "void(*)(Tensor&, int64_t)". What is no
+    such type stays as it is, apart from blanks."""
+    tokens = TOKEN.findall(text)
+    for at in range(len(tokens) - 3):
+        if tokens[at : at + 4] == ["(", "*", ")", "("]:
+            inner = tokens[at + 4 : _after(tokens, at + 3) - 1]
+            return f"{_joined(tokens[:at])}(*)({', '.join(_types(inner))})"
+    return _joined(tokens)
 
 
 def _type(tokens: list[str]) -> str:

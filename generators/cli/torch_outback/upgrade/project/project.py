@@ -22,10 +22,10 @@ class Project:
         self.cpp = CppSources(cpp)
         self.python = python.read(python_sources)
 
-    def cpp_derived_from(self, interface: str) -> list[Derived]:
+    def cpp_derived_from(self, interfaces: Iterable[str]) -> list[Derived]:
         """Also those that derive from such a class of the project. A base that is written without
         its whole namespace is taken for the interface, unless the project has such a class."""
-        wanted = {interface}
+        wanted = set(interfaces)
         found: list[Derived] = []
         left = list(self.cpp.derived)
         while True:

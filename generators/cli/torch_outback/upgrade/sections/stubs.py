@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from ..change import CHANGED, NEW, REMOVED, Change
-from ..cpp import source
+from ..cpp import function, source
 from ..project.project import merged
 from ..release import INCLUDE, Release
 from ..surface import Surface
@@ -49,17 +49,5 @@ def _stubs(release: Release) -> dict[str, tuple[str, str]]:
         types |= {it[2]: f"{it[1]}(*){it[3]}" for it in _TYPEDEF.finditer(text)}
         for it in _STUB.finditer(text):
             kind = it[1].strip()
-            found[it[2]] = (path, _spelled(types.get(kind, kind)))
+            found[it[2]] = (path, function.pointer(types.get(kind, kind)))
     return found
-
-
-def _spelled(kind: str) -> str:
-    """One spelling, without at:: and c10::, which say the same type, and names of parameters."""
-    text = " ".join(re.sub(r"\b(at|c10)::", "", kind).split())
-    text = re.sub(r"(?<=[\w>&*])\s+([a-z_]\w*)(?=\s*[,)])", _unless_type, text)
-    return re.sub(r"\s*([(),*&<>])\s*", r"\1", text).replace(",", ", ")
-
-
-def _unless_type(it: re.Match[str]) -> str:
-    kept = ("int", "long", "double", "float", "bool", "char", "short", "const")
-    return it[0] if it[1] in kept or it[1].endswith("_t") else ""

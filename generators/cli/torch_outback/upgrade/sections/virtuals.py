@@ -66,17 +66,15 @@ def changes(surface: Surface) -> Iterator[Change]:
         for base in derived.found.bases:
             if base.startswith(_TORCH):
                 hints.setdefault(base, _included(surface, old, base) or "")
-    for name in _with_their_bases(hints, (old, new)):
+    for name, with_derived in _with_their_bases(hints, (old, new)).items():
         before, after = old.find(name, hints.get(name, "")), new.find(name, hints.get(name, ""))
-        derived_here = surface.project.cpp_derived_from(name)
+        derived_here = surface.project.cpp_derived_from(with_derived)
         if before and after:
             yield from _compared(_Pair(name, after[1], before[0], after[0], derived_here))
-        elif before:
+        elif found := before or after:
+            kind = REMOVED if before else NEW
             touches = [_at(it, "derives from it") for it in derived_here]
-            yield Change(_SECTION, REMOVED, name, before[1], touches=merged(touches))
-        elif after:
-            touches = [_at(it, "derives from it") for it in derived_here]
-            yield Change(_SECTION, NEW, name, after[1], touches=merged(touches))
+            yield Change(_SECTION, kind, name, found[1], touches=merged(touches))
 
 
 def _included(surface: Surface, headers: Headers, base: str) -> str | None:
@@ -92,21 +90,24 @@ def _included(surface: Surface, headers: Headers, base: str) -> str | None:
     return None
 
 
-def _with_their_bases(hints: dict[str, str], releases: Iterable[Headers]) -> list[str]:
-    """And the bases of those, as far as they are torch's."""
-    names = dict.fromkeys(hints)
+def _with_their_bases(hints: dict[str, str], releases: Iterable[Headers]) -> dict[str, set[str]]:
+    """And the bases of those, as far as they are torch's: each with itself, and with the classes of
+    torch that derive from it."""
+    found = {name: {name} for name in hints}
     for headers in releases:
-        left = list(names)
-        while left:
-            name = left.pop()
-            found = headers.find(name, hints.get(name, ""))
-            for base in found[0].bases if found else ():
-                for full in _in_scopes(base, name):
-                    if full not in names and full.startswith(_TORCH) and headers.find(full):
-                        names[full] = None
-                        left.append(full)
-                        break
-    return list(names)
+        for name in list(hints):
+            left = [name]
+            while left:
+                derived = left.pop()
+                its = headers.find(derived, hints.get(derived, ""))
+                for base in its[0].bases if its else ():
+                    for full in _in_scopes(base, derived):
+                        if full.startswith(_TORCH) and headers.find(full, hints.get(full, "")):
+                            if name not in found.setdefault(full, {full}):
+                                found[full].add(name)
+                                left.append(full)
+                            break
+    return found
 
 
 def _in_scopes(base: str, name: str) -> Iterator[str]:

@@ -1,0 +1,290 @@
+"""`outback upgrade-report`: where releases are read from, what it refuses, how it shows changes."""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, TORCH
+from small_torch import GUARD, OPINFO, YAML, changes, files, folder, operators, run, wheel
+
+SCHEMA = json.loads(
+    (ROOT / "generators/cli/torch_outback/upgrade/schema/upgrade-report-1.json").read_text()
+)
+_GUARD = """\
+namespace c10::impl {{
+struct DeviceGuardImplInterface {{
+  virtual void synchronizeDevice({}) const = 0;
+}};
+}}
+"""
+OLD = files("2.13.0+cpu", GUARD=_GUARD.format("DeviceIndex index"))
+NEW = files("2.15.0+cu132", GUARD=_GUARD.format("DeviceIndex index, bool all"))
+PROJECT = {
+    "src/guard.cpp": """\
+struct guard final : c10::impl::DeviceGuardImplInterface {
+  void synchronizeDevice(c10::DeviceIndex index) const override {}
+};
+"""
+}
+CHANGED = "c10::impl::DeviceGuardImplInterface::synchronizeDevice"
+OVERRIDES = "src/guard.cpp:2 overrides it"
+
+
+@pytest.fixture
+def project(tmp_path) -> Path:
+    return folder(tmp_path / "project", PROJECT)
+
+
+# ---- Where a release is
+
+
+def as_wheel(tmp_path, name, texts):
+    return wheel(tmp_path / f"{name}.whl", texts)
+
+
+def as_site_packages(tmp_path, name, texts):
+    return folder(tmp_path / name, texts)
+
+
+def as_torch_itself(tmp_path, name, texts):
+    return folder(tmp_path / name, texts) / "torch"
+
+
+def as_environment(tmp_path, name, texts):
+    folder(tmp_path / name / "lib/python3.11/site-packages", texts)
+    return tmp_path / name
+
+
+def as_python(tmp_path, name, texts):
+    python = as_environment(tmp_path, name, texts) / "bin/python3"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    return python
+
+
+def as_borrowed(tmp_path, name, texts):
+    """An environment whose .pth file names the folder with torch."""
+    site = tmp_path / name / "lib/python3.11/site-packages"
+    folder(site, {"torch.pth": f"{folder(tmp_path / f'{name} elsewhere', texts)}\n"})
+    return tmp_path / name
+
+
+@pytest.mark.parametrize(
+    "made",
+    [as_wheel, as_site_packages, as_torch_itself, as_environment, as_python, as_borrowed],
+)
+def test_a_release_is_read_from(made, tmp_path, project):
+    old, new = made(tmp_path, "old", OLD), made(tmp_path, "new", NEW)
+    done = run(old, new, "--project", project)
+    assert done.exit_code == 0
+    assert "torch 2.13.0+cpu -> 2.15.0+cu132" in done.output
+    assert CHANGED in done.output
+    assert OVERRIDES in done.output
+
+
+def test_a_wheel_and_a_folder_compare(tmp_path, project):
+    old = wheel(tmp_path / "old.whl", OLD | {OPINFO: "OpInfo('same')\n"})
+    new = folder(tmp_path / "new", OLD | {OPINFO: "OpInfo('same')\n"})
+    done = run(old, new, "--project", project)
+    assert "0 changes" in done.output
+
+
+def test_nothing_of_torch_is_run(tmp_path, project):
+    mark = tmp_path / "ran"
+    texts = OLD | {"torch/__init__.py": f"open({str(mark)!r}, 'w')\n"}
+    python = as_python(tmp_path, "old", texts)
+    assert run(python, python, "--project", project).exit_code == 0
+    assert not mark.exists()
+
+
+# ---- What is refused
+
+
+def refused(*arguments: object) -> str:
+    done = run(*arguments)
+    assert done.exit_code == 2
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+def test_a_place_that_does_not_exist(tmp_path):
+    why = refused(tmp_path / "none.whl", tmp_path)
+    assert why == (
+        f"outback: {tmp_path}/none.whl does not exist: expected a wheel of torch, or a folder "
+        f"with torch"
+    )
+
+
+def test_a_folder_without_torch(tmp_path, project):
+    old = folder(tmp_path / "old", OLD)
+    assert f"{project}: there is no torch: expected a wheel" in refused(old, project)
+
+
+def test_a_file_that_is_no_wheel(tmp_path):
+    file = tmp_path / "torch.whl"
+    file.write_text("none")
+    assert f"{file} is no wheel that can be read: not a whole zip file" in refused(file, file)
+
+
+def test_a_wheel_that_is_cut_short(tmp_path):
+    file = wheel(tmp_path / "torch.whl", OLD)
+    os.truncate(file, file.stat().st_size // 2)
+    assert f"{file} is no wheel that can be read: not a whole zip file" in refused(file, file)
+
+
+def test_a_wheel_with_damaged_data(tmp_path, project):
+    file = wheel(tmp_path / "torch.whl", OLD)
+    data = bytearray(file.read_bytes())
+    at = data.index(YAML.encode()) + len(YAML) + 10  # in what is packed of it
+    data[at : at + 20] = bytes(20)
+    file.write_bytes(data)
+    why = refused(file, file, "--project", project)
+    assert f"{file}: {YAML} in it cannot be read: " in why
+
+
+def test_a_wheel_of_something_else(tmp_path):
+    file = wheel(tmp_path / "click.whl", {"click/__init__.py": ""})
+    assert f"{file} is no torch: it has no torch/version.py" in refused(file, file)
+
+
+def test_a_torch_without_a_version(tmp_path, project):
+    old = folder(tmp_path / "old", OLD | {"torch/version.py": "cuda = None\n"})
+    assert "is no torch: its torch/version.py has no __version__" in refused(old, old)
+
+
+def test_a_torch_without_headers(tmp_path, project):
+    texts = {name: text for name, text in OLD.items() if "/include/" not in name}
+    old = folder(tmp_path / "old", texts)
+    assert "torch 2.13.0+cpu there has no headers in torch/include/" in refused(old, old)
+
+
+def test_a_torch_without_its_operators(tmp_path, project):
+    texts = {name: text for name, text in OLD.items() if name != YAML}
+    old = folder(tmp_path / "old", texts)
+    assert f"torch 2.13.0+cpu there has no {YAML}" in refused(old, old, "--project", project)
+
+
+def test_releases_in_the_wrong_order(tmp_path, project):
+    old, new = folder(tmp_path / "old", OLD), folder(tmp_path / "new", NEW)
+    assert refused(new, old, "--project", project) == (
+        "outback: OLD is torch 2.15.0+cu132 and NEW is torch 2.13.0+cpu, which is older: give the "
+        "older release first"
+    )
+
+
+def test_builds_of_one_release_compare_in_either_order(tmp_path, project):
+    one, other = folder(tmp_path / "one", OLD), folder(tmp_path / "other", files("2.13.0+cu130"))
+    assert run(one, other, "--project", project).exit_code == 0
+    assert run(other, one, "--project", project).exit_code == 0
+
+
+def test_a_project_without_sources(tmp_path):
+    old = folder(tmp_path / "old", OLD)
+    empty = folder(tmp_path / "empty", {"README.md": "", "build/made.cpp": "", ".git/x.py": ""})
+    why = refused(old, old, "--project", empty)
+    assert f"{empty} has no sources: no file of C++ or Python is in it" in why
+
+
+def test_a_project_that_is_no_folder(tmp_path):
+    old = folder(tmp_path / "old", OLD)
+    assert "is no folder: --project names the folder" in refused(old, old, "--project", "/none")
+
+
+def test_an_output_that_cannot_be_written(tmp_path):
+    why = refused("no torch", "either", "--output", tmp_path / "none/report.md")
+    assert f"cannot be written: there is no folder {tmp_path}/none" in why
+
+
+# ---- What is shown
+
+
+@pytest.fixture
+def both(tmp_path) -> list[Path]:
+    return [folder(tmp_path / "old", OLD), folder(tmp_path / "new", NEW)]
+
+
+def test_the_text_counts_and_names_lines(both, project):
+    done = run(*both, "--project", project)
+    assert "1 changes, of which 1 touch the project; " in done.output
+    assert "1 changed; 1 touches the project\n" in done.output
+    assert re.search(
+        rf"  changed +{CHANGED}\n"
+        r" +was void synchronizeDevice\(DeviceIndex\) const\n"
+        r" +is  void synchronizeDevice\(DeviceIndex, bool\) const\n"
+        rf" +-> {OVERRIDES}\n",
+        done.output,
+    )
+
+
+def test_the_project_is_the_current_folder_without_the_option(both, project, monkeypatch):
+    monkeypatch.chdir(project)
+    assert OVERRIDES in run(*both).output
+
+
+def test_most_leaves_out_what_touches_nothing(tmp_path, project):
+    added = "".join(f"- func: new_{it}(Tensor self) -> Tensor\n" for it in range(4))
+    old, new = (
+        folder(tmp_path / "old", OLD),
+        folder(tmp_path / "new", NEW | {YAML: operators(added)}),
+    )
+    done = run(old, new, "--project", project, "--most", 3)
+    assert "aten::new_2" in done.output
+    assert "aten::new_3" not in done.output
+    assert "  1 more that the project does not name; --most shows them\n" in done.output
+    assert CHANGED in run(old, new, "--project", project, "--most", 0).output
+
+
+def test_the_page_is_markdown(both, project):
+    done = run(*both, "--project", project, "--format", "markdown")
+    assert done.output.startswith("# From torch 2.13.0+cpu to 2.15.0+cu132\n")
+    assert (
+        f"- changed: `{CHANGED}`\n"
+        f"    - `was void synchronizeDevice(DeviceIndex) const`\n"
+        f"    - `is  void synchronizeDevice(DeviceIndex, bool) const`\n"
+        f"    - `src/guard.cpp:2` overrides it\n"
+    ) in done.output
+
+
+def test_the_document_has_what_its_schema_names(both, project):
+    done = run(*both, "--project", project, "--format", "json")
+    found = json.loads(done.output)
+    assert sorted(found) == sorted(SCHEMA["required"])
+    (change,) = found["changes"]
+    kinds = SCHEMA["properties"]["changes"]["items"]
+    assert sorted(change) == sorted(kinds["required"])
+    assert change["kind"] in kinds["properties"]["kind"]["enum"]
+    assert list(found["sections"]) == kinds["properties"]["section"]["enum"]
+    (touch,) = change["touches"]
+    assert sorted(touch) == sorted(kinds["properties"]["touches"]["items"]["required"])
+    assert found["old"] == {"version": "2.13.0+cpu", "place": str(both[0])}
+
+
+def test_the_report_goes_to_a_file(both, project, tmp_path):
+    file = tmp_path / "report.md"
+    done = run(*both, "--project", project, "--output", file)
+    assert (done.exit_code, done.output) == (0, "")
+    assert OVERRIDES in file.read_text()
+    assert "\x1b" not in file.read_text()
+
+
+def test_python_that_cannot_be_parsed_is_told(both, project):
+    folder(project, {"broken.py": "def def\n"})
+    done = run(*both, "--project", project)
+    assert "not read, since it is no Python of this release: broken.py" in done.output
+
+
+def test_what_builds_make_is_no_source(tmp_path):
+    texts = {f"{place}/guard.cpp": PROJECT["src/guard.cpp"] for place in ("build", ".venv", "made")}
+    texts |= {"made/CMakeCache.txt": "", "main.py": ""}
+    (change,) = changes(tmp_path, OLD, NEW, texts).values()
+    assert change["touches"] == []
+
+
+def test_nothing_changed_between_a_torch_and_itself(project):
+    """The torch that is installed, whatever its release."""
+    done = run(TORCH, TORCH, "--project", project)
+    assert done.exit_code == 0
+    assert "0 changes, of which 0 touch the project" in done.output
