@@ -1,5 +1,5 @@
-"""Made-up releases of torch, of the few files that `outback upgrade-report` reads: as folders and as
-wheels."""
+"""Made-up releases of torch, of the few files that `outback upgrade-report` reads: as folders and
+as wheels."""
 
 import json
 import zipfile

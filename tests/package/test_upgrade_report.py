@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, TORCH
-from small_torch import GUARD, OPINFO, YAML, changes, files, folder, operators, run, wheel
+from small_torch import OPINFO, YAML, changes, files, folder, operators, run, wheel
 
 SCHEMA = json.loads(
     (ROOT / "generators/cli/torch_outback/upgrade/schema/upgrade-report-1.json").read_text()

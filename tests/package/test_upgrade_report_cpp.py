@@ -1,9 +1,9 @@
-"""What `outback upgrade-report` sees of C++: virtual functions, stubs, headers, deprecations, and the
-project's lines that they touch."""
+"""What `outback upgrade-report` sees of C++: virtual functions, stubs, headers, deprecations, and
+the project's lines that they touch."""
 
 import pytest
 from conftest import ROOT  # puts torch_outback on the path  # noqa: F401
-from small_torch import BACKEND, GUARD, STUBS, changes, files, lines
+from small_torch import GUARD, changes, files, lines
 from torch_outback.upgrade.cpp import classes
 
 _GUARD = "c10::impl::DeviceGuardImplInterface"
@@ -11,7 +11,8 @@ _GUARD = "c10::impl::DeviceGuardImplInterface"
 
 def guard(*members: str) -> str:
     body = "\n".join(members)
-    return f"namespace c10 {{ namespace impl {{\nclass C10_API DeviceGuardImplInterface {{\n{body}\n}};\n}} }}\n"
+    begin = "namespace c10 { namespace impl {\nclass C10_API DeviceGuardImplInterface {\n"
+    return f"{begin}{body}\n}};\n}} }}\n"
 
 
 @pytest.fixture

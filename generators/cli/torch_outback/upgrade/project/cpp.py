@@ -49,9 +49,16 @@ class CppSources:
 
     @cached_property
     def qualified(self) -> dict[str, list[Touch]]:
-        """By each name as it is written: "at::_ops::mm". With using declarations, names are shorter
-        than they are here."""
-        return self._all(_QUALIFIED, lambda it: it[0].removeprefix("::"), "names it")
+        """By each name as it is written, and by what it begins with: at::_ops::mm::call counts as
+        at::_ops::mm too. A name that a using declaration shortens is not seen."""
+        found: dict[str, list[Touch]] = defaultdict(list)
+        for name, touches in self._all(
+            _QUALIFIED, lambda it: it[0].removeprefix("::"), "names it"
+        ).items():
+            parts = name.split("::")
+            for at in range(2, len(parts) + 1):
+                found["::".join(parts[:at])] += touches
+        return found
 
     def words(self, wanted: Iterable[str]) -> dict[str, list[Touch]]:
         """The lines with these words; "" is none of them."""

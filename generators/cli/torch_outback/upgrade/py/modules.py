@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..release import Release
 from . import trees
@@ -61,6 +62,15 @@ class Modules:
                 return path
         return ""
 
+    @cached_property
+    def _folders(self) -> set[str]:
+        """As modules: those without an __init__.py can be imported too."""
+        found: set[str] = set()
+        for path in self.release.python_files():
+            parts = path.split("/")[:-1]
+            found |= {".".join(parts[:at]) for at in range(1, len(parts) + 1)}
+        return found
+
     def names(self, module: str) -> Names:
         if module not in self._names:
             found = Names()
@@ -89,8 +99,8 @@ class Modules:
         for place in self._ways(module, parts, seen):
             if place.status == FOUND:
                 return place
-            if place.status == UNKNOWN:
-                answer = place
+            if place.status == UNKNOWN or answer.status == GONE:
+                answer = place  # also where a part further on is gone
         return answer
 
     def _ways(self, module: str, parts: list[str], seen: set[tuple[str, str]]) -> Iterator[Place]:
@@ -106,13 +116,13 @@ class Modules:
             else:
                 yield Place(FOUND, target, inner)
         submodule = f"{module}.{name}"
-        if self.file(submodule):
+        if self.file(submodule) or submodule in self._folders:
             yield self._follow(submodule, rest, seen)
         for star in names.stars:
-            if star.partition(".")[0] == "torch":
-                yield self._follow(star, parts, seen)
-            else:
+            if star.partition(".")[0] != "torch":
                 yield Place(UNKNOWN)
+            elif (found := self._follow(star, parts, seen)).status != GONE:
+                yield found
 
     def _follow_path(
         self, module: str, name: str, rest: list[str], seen: set[tuple[str, str]]
@@ -141,6 +151,8 @@ def read(body: list[ast.stmt], module: str, is_package: bool, into: Names) -> No
             into.defined[node.name] = node
             into.lines.setdefault(node.name, node.lineno)
             into.is_dynamic |= node.name == "__getattr__"
+        elif _makes_names(node):
+            into.is_dynamic = True
         elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
@@ -162,8 +174,6 @@ def read(body: list[ast.stmt], module: str, is_package: bool, into: Names) -> No
                     into.stars.append(source)
                 else:
                     into.imported[alias.asname or alias.name] = (source, alias.name)
-        elif _makes_names(node):
-            into.is_dynamic = True
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -187,7 +197,7 @@ def _absolute(node: ast.ImportFrom, module: str, is_package: bool) -> str:
 
 
 def _makes_names(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr | ast.For) and any(
+    return isinstance(node, ast.Assign | ast.Expr | ast.For) and any(
         isinstance(it, ast.Call) and isinstance(it.func, ast.Name) and it.func.id == "globals"
         for it in ast.walk(node)
     )
