@@ -208,7 +208,7 @@ def both(tmp_path) -> list[Path]:
 
 def test_the_text_counts_and_names_lines(both, project):
     done = run(*both, "--project", project)
-    assert "1 changes, of which 1 touch the project; " in done.output
+    assert "1 change, of which 1 touches the project; " in done.output
     assert "1 changed; 1 touches the project\n" in done.output
     assert re.search(
         rf"  changed +{CHANGED}\n"
@@ -287,4 +287,4 @@ def test_nothing_changed_between_a_torch_and_itself(project):
     """The torch that is installed, whatever its release."""
     done = run(TORCH, TORCH, "--project", project)
     assert done.exit_code == 0
-    assert "0 changes, of which 0 touch the project" in done.output
+    assert "0 changes, of which none touch the project" in done.output

@@ -188,31 +188,31 @@ def of_operators(tmp_path, old: str, new: str, **project: str) -> dict:
     return changes(tmp_path, *releases, texts or {"acme.py": ""})
 
 
-CHOLESKY = """\
-- func: cholesky(Tensor self, bool upper=False) -> Tensor
+FACTORIZE = """\
+- func: factorize(Tensor self, bool upper=False) -> Tensor
   dispatch:
-    CPU, CUDA: cholesky
-  autogen: cholesky.out
+    CPU, CUDA: factorize
+  autogen: factorize.out
 """
 
 
 def test_an_operator_that_is_gone(tmp_path):
     found = of_operators(
         tmp_path,
-        CHOLESKY,
+        FACTORIZE,
         "",
-        a_cpp='m.impl("aten::cholesky", &f);\nat::cholesky(x);\nour::cholesky(x);\n"cholesky";\n'
-        "// at::cholesky\nat::_ops::cholesky::call(x);\n",
-        b_py="import torch\ntorch.ops.aten.cholesky.default(x)\nname = 'aten::cholesky'\n",
+        a_cpp='m.impl("aten::factorize", &f);\nat::factorize(x);\nour::factorize(x);\n'
+        '"factorize";\n// at::factorize\nat::_ops::factorize::call(x);\n',
+        b_py="import torch\ntorch.ops.aten.factorize.default(x)\nname = 'aten::factorize'\n",
     )
-    assert lines(found["removed", "aten::cholesky"]) == [
+    assert lines(found["removed", "aten::factorize"]) == [
         "a.cpp:1 names it in a text",
         "a.cpp:2 names it",
         "a.cpp:6 names it",
         "b.py:2 names it",
         "b.py:3 names it in a text",
     ]
-    assert ("removed", "aten::cholesky.out") in found
+    assert ("removed", "aten::factorize.out") in found
 
 
 def test_a_name_of_several_overloads_touches_none_of_them(tmp_path):
@@ -224,7 +224,7 @@ def test_a_name_of_several_overloads_touches_none_of_them(tmp_path):
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        ("  dispatch:\n    CPU, CUDA: f\n  tags: [core, other]\n", "needs a kernel; tags core, other"),
+        ("  dispatch:\n    CPU, CUDA: f\n  tags: [b, a]\n", "needs a kernel; tags a, b"),
         ("  dispatch:\n    CompositeExplicitAutograd: f\n", "has a kernel for every device"),
         ("  dispatch:\n    CompositeImplicitAutograd: f\n    CPU: g\n", "composed of others"),
         ("  variants: method  # only\n", "composed of others"),
@@ -237,20 +237,20 @@ def test_whether_a_new_operator_needs_a_kernel(tmp_path, text, note):
 
 
 def test_an_operator_that_changed(tmp_path):
-    new = CHOLESKY.replace("upper=False", "upper=True").replace(
+    new = FACTORIZE.replace("upper=False", "upper=True").replace(
         "CPU, CUDA", "CompositeExplicitAutograd"
     )
-    found = of_operators(tmp_path, CHOLESKY, new + "  tags: core\n")
-    change = found["changed", "aten::cholesky"]
+    found = of_operators(tmp_path, FACTORIZE, new + "  tags: core\n")
+    change = found["changed", "aten::factorize"]
     assert change["note"] == (
         "another schema; has a kernel for every device, and before: needs a kernel; "
         "has the tag core"
     )
-    assert change["before"] == "cholesky(Tensor self, bool upper=False) -> Tensor"
+    assert change["before"] == "factorize(Tensor self, bool upper=False) -> Tensor"
 
 
 def test_another_devices_kernel_is_no_change(tmp_path):
-    assert of_operators(tmp_path, CHOLESKY, CHOLESKY.replace("CUDA", "CUDA, XPU")) == {}
+    assert of_operators(tmp_path, FACTORIZE, FACTORIZE.replace("CUDA", "CUDA, XPU")) == {}
 
 
 # ---- Entries of test samples

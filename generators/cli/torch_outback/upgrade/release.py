@@ -38,9 +38,13 @@ class Release(abc.ABC):
         """The CRC-32 of the data, so that files of a wheel and of a folder compare."""
 
     def text(self, path: str) -> str:
-        if path not in self._texts:
-            self._texts[path] = self.data(path).decode(errors="replace").replace("\r\n", "\n")
-        return self._texts[path]
+        """Headers stay in memory, since several sections read them."""
+        if path in self._texts:
+            return self._texts[path]
+        text = self.data(path).decode(errors="replace").replace("\r\n", "\n")
+        if path.startswith(INCLUDE):
+            self._texts[path] = text
+        return text
 
     def has(self, path: str) -> bool:
         return path in self.paths

@@ -51,7 +51,8 @@ def title(report: Report) -> str:
 
 def summary(report: Report) -> str:
     touching = sum(bool(it.touches) for it in report.changes)
-    text = f"{len(report.changes)} changes, of which {touching} touch the project; "
+    total = len(report.changes)
+    text = f"{total} change{'' if total == 1 else 's'}, of which {_touching(touching)}; "
     text += f"{report.seconds:.1f} s"
     if report.unread:
         text += f"; not read, since it is no Python of this release: {', '.join(report.unread)}"
@@ -70,9 +71,11 @@ def counted(touching: Sequence[Change], others: Sequence[Change]) -> str:
         return "nothing changed"
     kinds = [it.kind for it in (*touching, *others)]
     words = ", ".join(f"{kinds.count(it)} {it}" for it in KINDS if it in kinds)
-    return (
-        f"{words}; {len(touching) or 'none'} touch{'es' if len(touching) == 1 else ''} the project"
-    )
+    return f"{words}; {_touching(len(touching))}"
+
+
+def _touching(count: int) -> str:
+    return f"{count or 'none'} {'touches' if count == 1 else 'touch'} the project"
 
 
 def explained(change: Change) -> Iterator[str]:

@@ -77,7 +77,7 @@ class Modules:
             path = self.file(module)
             if path:
                 is_package = path.endswith(("/__init__.py", "/__init__.pyi"))
-                read(trees.tree(self.release, path).body, module, is_package, found)
+                read(trees.outline(self.release, path).body, module, is_package, found)
             self._names[module] = found
         return self._names[module]
 

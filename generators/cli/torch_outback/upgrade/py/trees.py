@@ -1,4 +1,4 @@
-"""Python files of a release as syntax trees, each parsed once, also where both releases have it."""
+"""Python files of a release as syntax trees."""
 
 from __future__ import annotations
 
@@ -7,20 +7,34 @@ import warnings
 
 from ..release import Release
 
-_parsed: dict[tuple[str, int], ast.Module] = {}
+_outlines: dict[tuple[str, int], ast.Module] = {}
 
 
 def tree(release: Release, path: str) -> ast.Module:
     """An empty module for what this Python cannot parse: torch's templates of files."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(release.text(path))
+    except (SyntaxError, ValueError, RecursionError):
+        return ast.Module([], [])
+
+
+def outline(release: Release, path: str) -> ast.Module:
+    """The same without what functions do, kept for the next caller: one for both releases if they
+    have the same file."""
     key = (path, release.checksum(path))
-    if key not in _parsed:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                _parsed[key] = ast.parse(release.text(path))
-        except (SyntaxError, ValueError, RecursionError):
-            _parsed[key] = ast.Module([], [])
-    return _parsed[key]
+    if key not in _outlines:
+        found = _outlines[key] = tree(release, path)
+        for node in ast.walk(found):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                node.body.clear()
+    return _outlines[key]
+
+
+def forget() -> None:
+    """Gives the memory of all outlines back."""
+    _outlines.clear()
 
 
 def differs(old: Release, new: Release, path: str) -> bool:
@@ -28,8 +42,3 @@ def differs(old: Release, new: Release, path: str) -> bool:
     if not (old.has(path) and new.has(path)):
         return True
     return old.checksum(path) != new.checksum(path)
-
-
-def forget() -> None:
-    """Gives the memory of all trees back: some hundred MB."""
-    _parsed.clear()
