@@ -219,6 +219,19 @@ def test_the_text_counts_and_names_lines(both, project):
     )
 
 
+def test_long_declarations_are_shown_where_they_differ(tmp_path, project):
+    many = ", ".join(f"int64_t[] argument_{it}" for it in range(20))
+    old, new = (
+        folder(
+            tmp_path / name, texts | {YAML: operators(f"- func: long({many}, {last}) -> Tensor")}
+        )
+        for name, texts, last in (("old", OLD, "int was"), ("new", NEW, "int now"))
+    )
+    done = run(old, new, "--project", project)
+    assert "was long(... int64_t[] argument_19, int was) -> Tensor\n" in done.output
+    assert "is  long(... int64_t[] argument_19, int now) -> Tensor\n" in done.output
+
+
 def test_the_project_is_the_current_folder_without_the_option(both, project, monkeypatch):
     monkeypatch.chdir(project)
     assert OVERRIDES in run(*both).output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 
 import click
@@ -27,6 +28,7 @@ _COLORS = {
 _MARK_WIDTH = max(map(len, KINDS)) + 2
 MOST_LINES = 5  # of the project, for each change
 MOST_LETTERS = 160  # of a declaration, a schema, a note
+_CONTEXT = 20  # letters before a difference
 
 
 def lines(report: Report, most: int) -> Iterator[str]:
@@ -81,8 +83,9 @@ def _touching(count: int) -> str:
 def explained(change: Change) -> Iterator[str]:
     """What differs, line by line: only a change has both declarations."""
     if change.before and change.after and change.before != change.after:
-        yield f"was {short(change.before)}"
-        yield f"is  {short(change.after)}"
+        before, after = _where_they_differ(change.before, change.after)
+        yield f"was {short(before)}"
+        yield f"is  {short(after)}"
     elif change.before != change.after:
         yield short(change.after or change.before)
     if change.note:
@@ -94,6 +97,18 @@ def places(change: Change) -> Iterator[str]:
         yield f"{it.file}:{it.line} {it.how}"
     if len(change.touches) > MOST_LINES:
         yield f"and {len(change.touches) - MOST_LINES} more lines"
+
+
+def _where_they_differ(before: str, after: str) -> tuple[str, str]:
+    """Of long texts the end from shortly before the first word that differs."""
+    if max(len(before), len(after)) <= MOST_LETTERS:
+        return before, after
+    same = len(os.path.commonprefix((before, after)))
+    name = before.partition("(")[0]
+    start = before.rfind(" ", 0, max(0, same - _CONTEXT)) + 1
+    if start <= len(name):
+        return before, after
+    return f"{name}(... {before[start:]}", f"{name}(... {after[start:]}"
 
 
 def short(text: str) -> str:

@@ -162,7 +162,7 @@ def _added(pair: _Pair, after: Function) -> Iterator[Change]:
             yield _change(pair, BECAME_VIRTUAL, before[0], after)
         else:
             comment = pair.new.deprecated.get(after.line, "")
-            note = _pure_note(after) if after.is_pure else f"deprecated: {comment}" * bool(comment)
+            note = _pure_note(after) if after.is_pure else comment
             yield _change(pair, NEW, None, after, note)
 
 
