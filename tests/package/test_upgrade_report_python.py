@@ -285,7 +285,7 @@ def first(): ...
 class Second:
     def __init__(self, x=None):
         if x:
-            warnings.warn(f"x is {x}, " "which goes", category=DeprecationWarning, stacklevel=2)
+            warnings.warn(f"the x {x}, " "which goes", category=DeprecationWarning, stacklevel=2)
 
     def method(self):
         warnings.warn("no deprecation", UserWarning)
@@ -298,14 +298,14 @@ def test_deprecations(tmp_path):
     for texts in (old, new):
         texts["torch/__init__.py"] = "from .things import *\n"
     project = (
-        "import torch\nfrom torch.things import first, old\ntorch.Second(x=1)\nx: torch.Second\n"
+        "import torch\nfrom torch.things import first, old\ntorch.Second(x=1)\ntorch.Second()\n"
     )
     found = changes(tmp_path, old, new, {"acme.py": project})
     first = found.pop(("deprecated", "torch.things.first"))
     assert (first["note"], lines(first)) == ("use other", ["acme.py:2 imports it"])
     second = found.pop(("deprecated", "torch.things.Second"))
-    assert second["note"] == "x is {x}, which goes"
-    assert lines(second) == ["acme.py:3 uses it"]
+    assert second["note"] == "the x {x}, which goes"
+    assert lines(second) == ["acme.py:3 uses it"]  # and not who names no x
     assert not found
 
 

@@ -64,6 +64,19 @@ def still_takes(old: Function, new: Function) -> bool:
     return required & known <= required_before and not required - known
 
 
+def function_of(node: ast.stmt | None) -> Function | None:
+    """The function that a call of it calls: of a class, what makes an instance."""
+    if isinstance(node, ast.ClassDef):
+        made = [it for it in node.body if isinstance(it, Function) and it.name == "__init__"]
+        return made[0] if len(made) == 1 else None  # types tell overloads apart
+    return node if isinstance(node, Function) else None
+
+
+def parameters(node: Function) -> set[str]:
+    """The names by which arguments can be given."""
+    return {it.arg for it in (*node.args.args, *node.args.kwonlyargs)} - {"self", "cls"}
+
+
 def positional(node: Function) -> list[str]:
     """The names of the parameters that take arguments by their place."""
     return [it.arg for it in (*node.args.posonlyargs, *node.args.args)]

@@ -26,10 +26,20 @@ def outline(release: Release, path: str) -> ast.Module:
     key = (path, release.checksum(path))
     if key not in _outlines:
         found = _outlines[key] = tree(release, path)
-        for node in ast.walk(found):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                node.body.clear()
+        _empty_functions(found.body)
     return _outlines[key]
+
+
+def _empty_functions(body: list[ast.stmt]) -> None:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body.clear()
+            continue
+        for inner in (node, *getattr(node, "handlers", ())):
+            for name in ("body", "orelse", "finalbody"):
+                statements = getattr(inner, name, None)
+                if isinstance(statements, list):
+                    _empty_functions(statements)
 
 
 def forget() -> None:

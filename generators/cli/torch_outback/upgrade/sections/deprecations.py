@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from ..change import DEPRECATED, Change
 from ..cpp import deprecations as of_cpp
 from ..project.project import merged
+from ..project.python import Use
 from ..py import deprecations as of_python
-from ..py import trees
+from ..py import signatures, trees
 from ..release import INCLUDE, Release
 from ..surface import Surface
 
@@ -34,12 +36,26 @@ def _of_python(surface: Surface) -> Iterator[Change]:
     texts = {text for _, text in old}
     for (name, text), (where, is_decorator) in _python(surface.new, paths):
         if (name, text) not in old and (not text or text not in texts):
-            module, _, last = name.rpartition(".")
-            makes = last in _MAKERS
-            uses = surface.uses_of(module if makes else name)
-            touches = [it.touch for it in uses if is_decorator or not makes or it.call]
-            named = module if makes else name
-            yield Change(_SECTION, DEPRECATED, named, where, note=text, touches=merged(touches))
+            owner, _, last = name.rpartition(".")
+            named = owner if last in _MAKERS else name
+            uses = surface.uses_of(named)
+            if not is_decorator:
+                uses = list(_warned(surface, named, text, uses))
+            touches = merged(it.touch for it in uses)
+            yield Change(_SECTION, DEPRECATED, named, where, note=text, touches=touches)
+
+
+def _warned(surface: Surface, name: str, text: str, uses: list[Use]) -> Iterator[Use]:
+    """Those that a warning may be for: calls, and if its text names parameters, calls with one of
+    these. All uses of what is no function."""
+    function = signatures.function_of(surface.new_modules.find(name).node)
+    if function is None:
+        yield from uses
+        return
+    meant = signatures.parameters(function) & set(re.findall(r"\w+", text))
+    for use in uses:
+        if use.call and (not meant or use.call.is_open or use.call.keywords & meant):
+            yield use
 
 
 def _has_another_hint(surface: Surface, path: str, hints: Callable[[str], list[str]]) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ..change import CHANGED, REMOVED, Change, Touch
 from ..project.project import merged
 from ..project.python import Use
-from ..py import classes, signatures
+from ..py import signatures
 from ..py.modules import FOUND, GONE, Place
 from ..py.signatures import Function
 from ..surface import Surface
@@ -75,18 +75,10 @@ class _Changed:
 
 def _both(before: Place, after: Place) -> tuple[Function, Function] | None:
     """None where the parameters are the same."""
-    old, new = _function(before), _function(after)
+    old, new = signatures.function_of(before.node), signatures.function_of(after.node)
     if old is None or new is None or signatures.names(old) == signatures.names(new):
         return None
     return old, new
-
-
-def _function(place: Place) -> Function | None:
-    """Of a class, what makes an instance."""
-    node = place.node
-    if isinstance(node, ast.ClassDef):
-        return classes.functions(node).get("__init__")
-    return node if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
 
 
 def _elsewhere(surface: Surface, name: str, old_file: str) -> str:
