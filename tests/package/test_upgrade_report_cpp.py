@@ -156,6 +156,11 @@ def test_a_comment_deprecates_a_virtual(of_guards):
     assert lines(change) == ["guard.cpp:2 overrides it"]
 
 
+def test_a_virtual_that_was_deprecated_before(of_guards):
+    both = ["// Deprecated: use g instead.\nvirtual void f();"]
+    assert of_guards(both, both) == {}
+
+
 def test_a_word_in_a_comment_deprecates_nothing(of_guards):
     new = "// It cannot be deprecated yet.\nvirtual void f();"
     assert of_guards(["virtual void f();"], [new]) == {}
@@ -204,6 +209,25 @@ def test_the_bases_that_an_interface_has_in_torch(tmp_path):
         tmp_path, old, new, {"group.h": "struct group : c10d::Backend { void before(); };"}
     )
     assert lines(found["removed", "torch::Holder::before"]) == ["group.h:1 overrides it"]
+
+
+def test_overrides_inside_of_torch_are_their_bases_matter(tmp_path):
+    text = "namespace c10d {{ class Backend : public Base {{ void release() {}; }}; }}"
+    less, more = "namespace c10d { class Backend : public Base {}; }", text.format("override")
+    old, new = files("2.14", BACKEND=less), files("2.15", BACKEND=more)
+    assert changes(tmp_path / "added", old, new, {"a.cpp": ""}) == {}
+    old, new = files("2.14", BACKEND=more), files("2.15", BACKEND=less)
+    assert changes(tmp_path / "gone", old, new, {"a.cpp": ""}) == {}
+    old, new = files("2.14", BACKEND=less), files("2.15", BACKEND=text.format("final"))
+    found = changes(tmp_path / "final", old, new, {"a.cpp": ""})
+    assert list(found) == [("became final", "c10d::Backend::release")]
+
+
+def test_a_macro_before_a_namespace(tmp_path):
+    begin = 'C10_PUSH("-Wall")\n'
+    old, new = files("2.14", GUARD=begin + guard("virtual void f();")), files("2.15", GUARD=guard())
+    found = changes(tmp_path, old, new, {"guard.cpp": derived()})
+    assert list(found) == [("removed", f"{_GUARD}::f")]
 
 
 def test_an_interface_that_is_gone(tmp_path):
@@ -297,6 +321,9 @@ C10_DEPRECATED_MESSAGE("renamed") c10::Device make_device(int x);
 class [[deprecated]] OldKind : Base {};
 using OtherKind [[deprecated("write it out")]] = int;
 // [[deprecated]] void not_at_all();
+#define C10_DEPRECATED_TOO \\
+  [[deprecated("none")]]
+void current_name();
 """
 
 

@@ -53,6 +53,15 @@ def test_methods_that_are_new_gone_and_changed(of_interfaces):
     assert not found  # what moved to a base is there
 
 
+def test_a_method_that_is_assigned_now(of_interfaces):
+    assert of_interfaces(["def name(): ..."], ["name = staticmethod(len)"], DERIVED) == {}
+
+
+def test_a_call_that_still_fits(of_interfaces):
+    old, new = "def ask(self, what): ...", "def ask(self, what, how=None): ..."
+    assert lines(of_interfaces([old], [new], DERIVED)["changed", f"{_CLASS}.ask"]) == []
+
+
 def test_a_new_method_that_a_class_of_the_project_has_already(of_interfaces):
     found = of_interfaces([], ["def device_count(): ..."], DERIVED)
     change = found["new", f"{_CLASS}.device_count"]
@@ -131,7 +140,7 @@ def test_a_name_that_torch_asks_for(tmp_path, text):
     "text",
     [
         "getattr(torch, 'int8').itemsize",
-        "getattr(torch, dtype_name).itemsize",
+        "getattr(torch, device_dtype).itemsize",
         "getattr(torch, op)(x)",
         "device.index",
         "device_module.__name__",
@@ -149,6 +158,7 @@ def test_what_asks_nothing_of_the_device(tmp_path, text):
         "hasattr(device_mod, 'name')",
         "getattr(device_mod, 'name', None)",
         "if hasattr(device_mod, 'name'): device_mod.name()",
+        "if hasattr(device_mod, 'name'): getattr(device_mod, 'name')()",
     ],
 )
 def test_a_name_without_which_torch_does(tmp_path, text):
@@ -224,7 +234,7 @@ def test_a_name_of_several_overloads_touches_none_of_them(tmp_path):
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        ("  dispatch:\n    CPU, CUDA: f\n  tags: [b, a]\n", "needs a kernel; tags a, b"),
+        ("  dispatch:\n    CPU, CUDA: f\n  tags: [b, a] # both\n", "needs a kernel; tags a, b"),
         ("  dispatch:\n    CompositeExplicitAutograd: f\n", "has a kernel for every device"),
         ("  dispatch:\n    CompositeImplicitAutograd: f\n    CPU: g\n", "composed of others"),
         ("  variants: method  # only\n", "composed of others"),
@@ -289,6 +299,12 @@ class Second:
 
     def method(self):
         warnings.warn("no deprecation", UserWarning)
+
+def third(y=None):
+    warnings.warn("soon", FutureWarning)
+
+def renamed():
+    warnings.warn("old is going", FutureWarning)
 """
 
 
@@ -299,6 +315,7 @@ def test_deprecations(tmp_path):
         texts["torch/__init__.py"] = "from .things import *\n"
     project = (
         "import torch\nfrom torch.things import first, old\ntorch.Second(x=1)\ntorch.Second()\n"
+        "torch.third(1)\nx = torch.third\n"
     )
     found = changes(tmp_path, old, new, {"acme.py": project})
     first = found.pop(("deprecated", "torch.things.first"))
@@ -306,6 +323,7 @@ def test_deprecations(tmp_path):
     second = found.pop(("deprecated", "torch.things.Second"))
     assert second["note"] == "the x {x}, which goes"
     assert lines(second) == ["acme.py:3 uses it"]  # and not who names no x
+    assert lines(found.pop(("deprecated", "torch.things.third"))) == ["acme.py:5 uses it"]
     assert not found
 
 
@@ -374,7 +392,7 @@ def test_calls_that_no_longer_fit(tmp_path):
     things.one(1, gone=2)
     things.one(1)
     things.one(1, 2, 3)
-    things.one(*all)
+    things.one(1, 2, 3, *all)
     things.one
     """
     found = of_names(

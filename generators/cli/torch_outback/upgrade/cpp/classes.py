@@ -120,7 +120,7 @@ class _Scanner:
             self.classes.append(made)
             return True
         self._end = self._behind(at)
-        if "=" in _outside(words) or "enum" in words or _is_initializer(words):
+        if "=" in _outside(words) or "enum" in words:
             return False
         self._declare(head, at, owner)
         return True
@@ -211,15 +211,6 @@ def _outside(words: list[str]) -> list[str]:
             left.append(words[at])
             at += 1
     return left
-
-
-def _is_initializer(words: list[str]) -> bool:
-    """`int count{0}`, or a member's in a constructor's list: `: count_{0}`."""
-    outside = [it for it in words if it not in ("const", "noexcept", "override", "final", "&")]
-    if "(" not in words:
-        return True
-    is_list = ":" in _outside(words)
-    return is_list and bool(outside) and _WORD.fullmatch(outside[-1]) is not None
 
 
 def _bases(words: list[str]) -> tuple[str, ...]:
