@@ -183,8 +183,8 @@ def test_a_base_without_its_namespace(of_guards):
 
 def test_a_class_of_the_project_with_the_interfaces_name(of_guards):
     """It may be declared in another file, and is not torch's."""
-    own = "namespace us { struct DeviceGuardImplInterface : base {}; }\n"
-    own += "struct guard : us::DeviceGuardImplInterface { void block(); };"
+    own = "namespace us { struct DeviceGuardImplInterface : base {};\n"
+    own += "struct guard : DeviceGuardImplInterface { void block(); }; }"
     assert lines(of_guards(["virtual void block();"], [], own)["removed", f"{_GUARD}::block"]) == []
 
 

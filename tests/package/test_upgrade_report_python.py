@@ -420,6 +420,16 @@ def test_what_makes_a_classs_instances(tmp_path):
     assert lines(found["changed", "torch.things.One"]) == ["acme.py:2 uses it"]
 
 
+def test_overloads_are_not_compared(tmp_path):
+    """Their types would have to be."""
+    overloads = "".join(
+        f"    @overload\n    def __init__(self, {it}): ...\n" for it in ("a", "b, c")
+    )
+    new = "class One:\n    def __init__(self, b, c): ...\n"
+    project = "from torch.things import One\nOne(1)\n"
+    assert of_names(tmp_path, f"class One:\n{overloads}", new, project) == {}
+
+
 def test_optional_parameters_that_are_added_touch_what_replaces_the_function(tmp_path):
     old, new = "def one(a): ...", "def one(a, *, b=None): ..."
     project = "import torch.things\ntorch.things.one(1)\n"
