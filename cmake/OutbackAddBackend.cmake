@@ -17,7 +17,8 @@ include("${CMAKE_CURRENT_LIST_DIR}/OutbackPackage.cmake")
 #
 # <package>/__init__.py calls load() of <package>/_loading.py, which chooses a half by the torch that is installed. The build
 # leaves an importable package in OUTPUT_DIR (PYTHONPATH=build/python), autoload included, and `cmake --install` the parts
-# of a wheel that are built, which is what scikit-build-core packs.
+# of a wheel that are built, which is what scikit-build-core packs. Where OUTBACK_RUNTIME_ONLY is set, which needs no torch,
+# that is the first library alone.
 #
 #   <name>                     of the device: acme. One that register_backend() will refuse is warned of
 #   RUNTIME <runtime>          custom is RUNTIME_SOURCES, the others are Outback's own. Default: custom
@@ -43,7 +44,7 @@ function(outback_add_backend name)
     message(FATAL_ERROR "outback_add_backend(${name}): cannot read ${arg_UNPARSED_ARGUMENTS}"
                         "${arg_KEYWORDS_MISSING_VALUES}")
   endif()
-  if(NOT TARGET outback::libtorch_python)
+  if(NOT TARGET outback::libtorch_python AND NOT OUTBACK_RUNTIME_ONLY)
     message(FATAL_ERROR "outback_add_backend(${name}): this Outback has no Python half: the Python headers are missing "
                         "(python3-dev on Debian), or OUTBACK_BUILD_TORCH or OUTBACK_BUILD_PYTHON was OFF where "
                         "find_package(Outback) was called first.")
@@ -77,13 +78,19 @@ function(outback_add_backend name)
   _outback_place(${arg_TARGET}_library "${arg_OUTPUT_DIR}" ${arg_PACKAGE} ${arg_PACKAGE})
   set_target_properties(${arg_TARGET}_library PROPERTIES OUTPUT_NAME ${name}_runtime)
 
-  add_library(${arg_TARGET} MODULE "$<TARGET_OBJECTS:outback_loader_object>")
-  set_target_properties(${arg_TARGET} PROPERTIES LINKER_LANGUAGE CXX)
-  outback_target_defaults(${arg_TARGET})
-  target_link_libraries(${arg_TARGET} PRIVATE outback::python outback::kernels)
-  _outback_place(${arg_TARGET} "${arg_OUTPUT_DIR}" ${half} ${arg_PACKAGE})
-  set_target_properties(${arg_TARGET} PROPERTIES PREFIX "" OUTPUT_NAME _C SUFFIX "${suffix}")
-  add_dependencies(${arg_TARGET} ${arg_TARGET}_library)
+  set(operators "")
+  if(OUTBACK_RUNTIME_ONLY)
+    add_custom_target(${arg_TARGET} ALL DEPENDS ${arg_TARGET}_library)
+  else()
+    add_library(${arg_TARGET} MODULE "$<TARGET_OBJECTS:outback_loader_object>")
+    set_target_properties(${arg_TARGET} PROPERTIES LINKER_LANGUAGE CXX)
+    outback_target_defaults(${arg_TARGET})
+    target_link_libraries(${arg_TARGET} PRIVATE outback::python outback::kernels)
+    _outback_place(${arg_TARGET} "${arg_OUTPUT_DIR}" ${half} ${arg_PACKAGE})
+    set_target_properties(${arg_TARGET} PROPERTIES PREFIX "" OUTPUT_NAME _C SUFFIX "${suffix}")
+    add_dependencies(${arg_TARGET} ${arg_TARGET}_library)
+    set(operators OPERATORS ${arg_TARGET})
+  endif()
 
   if(arg_KERNELS)
     target_sources(${arg_TARGET}_library PRIVATE "${loader}/packed_modules.cpp")
@@ -92,12 +99,13 @@ function(outback_add_backend name)
     if(arg_KERNEL_SOURCES)
       outback_add_kernels(${arg_TARGET}_library SOURCES ${arg_KERNEL_SOURCES} FORMATS ${arg_KERNELS})
     endif()
-    outback_add_portable_kernels(${arg_TARGET}_library FORMATS ${arg_KERNELS} OPERATORS ${arg_TARGET})
+    outback_add_portable_kernels(${arg_TARGET}_library FORMATS ${arg_KERNELS} ${operators})
   endif()
 
-  if(arg_SOURCES)
+  if(arg_SOURCES AND NOT OUTBACK_RUNTIME_ONLY)
     add_library(${arg_TARGET}_kernels MODULE ${arg_SOURCES})
     outback_target_defaults(${arg_TARGET}_kernels)
+    _outback_without_paths(${arg_TARGET}_kernels)
     _outback_show_all(${arg_TARGET}_kernels)
     target_link_libraries(${arg_TARGET}_kernels PRIVATE ${arg_TARGET}_library outback::kernels)
     _outback_place(${arg_TARGET}_kernels "${arg_OUTPUT_DIR}" ${half} ${arg_PACKAGE})
@@ -123,6 +131,15 @@ function(_outback_place target output folder component)
   install(TARGETS ${target} LIBRARY DESTINATION "${folder}" COMPONENT ${component})
 endfunction()
 
+# _outback_without_paths(<target>)
+#
+# No message of the project's sources names the folder that they are compiled in: two builds of a wheel have the same bytes.
+function(_outback_without_paths target)
+  foreach(folder IN ITEMS "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
+    target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${folder}/=")
+  endforeach()
+endfunction()
+
 # _outback_show_all(<target>)
 #
 # Exports what the project's sources define. The runtime and the kernels are libraries of their own, and yet one program: the
@@ -140,6 +157,7 @@ function(_outback_add_runtime_library name target runtime sources)
   if(sources)
     add_library(${target}_runtime STATIC ${sources})
     outback_target_defaults(${target}_runtime)
+    _outback_without_paths(${target}_runtime)
     _outback_show_all(${target}_runtime)
     find_package(Threads REQUIRED)
     target_link_libraries(${target}_runtime PUBLIC outback::runtime Threads::Threads)

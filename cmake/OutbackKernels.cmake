@@ -114,14 +114,14 @@ function(outback_add_kernels target)
   target_sources(${target} PRIVATE "${list}")
 endfunction()
 
-# outback_add_portable_kernels(<target> FORMATS <format>... OPERATORS <half>)
+# outback_add_portable_kernels(<target> FORMATS <format>... [OPERATORS <half>])
 #
 # Gives a backend the portable operators: PyTorch's operators on any device whose runtime launches kernels
 # (docs/operators.md). Packs their kernels into <target>, and links the code that launches the kernels with <half>.
 #
 #   <target>             a library, as for outback_add_kernels()
 #   FORMATS <format>...  as for outback_add_kernels()
-#   OPERATORS <half>     the module that registers the backend
+#   OPERATORS <half>     the module that registers the backend. Without it, the kernels alone, which need no torch
 #
 # Example: outback_add_portable_kernels(torch_acme_library FORMATS spirv OPERATORS torch_acme)
 function(outback_add_portable_kernels target)
@@ -140,9 +140,18 @@ function(outback_add_portable_kernels target)
     list(TRANSFORM stems REPLACE "(.+)" "${folder}/kernels/\\1.k" OUTPUT_VARIABLE sources)
     outback_add_kernels(${target} SOURCES ${sources} FORMATS ${arg_FORMATS} FOR_TYPES ${types})
   endforeach()
+  if(arg_OPERATORS)
+    outback_add_portable_operators(${arg_OPERATORS})
+  endif()
+endfunction()
+
+# outback_add_portable_operators(<half>)
+#
+# Links the code that launches the kernels of the portable operators with <half>, without the kernels.
+function(outback_add_portable_operators half)
   # By its static initializer, which no library of objects would bring.
-  target_sources(${arg_OPERATORS} PRIVATE "${folder}/engine/register.cpp")
-  target_link_libraries(${arg_OPERATORS} PRIVATE outback::portable)
+  target_sources(${half} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../backend_template/portable/engine/register.cpp")
+  target_link_libraries(${half} PRIVATE outback::portable)
 endfunction()
 
 # _outback_formats_here(<target> <script> <list>)

@@ -12,9 +12,9 @@ namespace outback::python {
 /// only inside a `catch`, with the GIL held.
 void set_python_error();
 
-/// Sets a Python error of this type with a text that need not be UTF-8, since it may be a driver's or
-/// a path. PyErr_SetString would raise a UnicodeDecodeError for such a text. Call it with the GIL
-/// held.
+/// Sets a Python error of this type with a text that need not be UTF-8, since it may be a driver's
+/// or a path. PyErr_SetString would raise a UnicodeDecodeError for such a text. Call it with the
+/// GIL held.
 void set_error_text(PyObject* type, const char* text);
 
 /// Runs `body`, the body of a C function that Python calls, and returns its result, a new

@@ -52,3 +52,8 @@ def as_given(*arguments: str) -> list[str]:
     """Runs what a user asks for, as Python itself does: a script's folder, and the current one for
     a module, are searched first."""
     return [sys.executable, *arguments]
+
+
+def path() -> Path:
+    """Of this Python, for a build to find it, or to make an environment of its release."""
+    return Path(sys.executable)

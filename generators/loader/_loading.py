@@ -5,22 +5,31 @@ The build puts this file beside them:
     lib<name>_runtime.so         the runtime, for every torch
     _half/torch-2.13/_C.<...>.so the torch half, for one torch and one Python
     _half/torch-2.13/kernels.so  the package's own kernels for that torch, if it has any
+    _half/manifest.json          what `outback wheel` has put there, with hashes
+
+Nothing else is loaded, unless OUTBACK_COMPILE asks for it: where no half fits, Outback's is then
+compiled for the installed torch.
 """
 
 import ctypes
+import functools
+import hashlib
 import importlib.machinery
 import importlib.util
+import json
 import os
 import re
 import sys
 import types
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
 
 _HERE = Path(__file__).parent  # not the folder of the sources, which may be another one
-_SUFFIX = importlib.machinery.EXTENSION_SUFFIXES[0]  # .cpython-311-x86_64-linux-gnu.so
+_MODULE = f"_C{importlib.machinery.EXTENSION_SUFFIXES[0]}"  # .cpython-311-x86_64-linux-gnu.so
+_TORCH = ".".join(torch.__version__.split(".")[:2])  # 2.13
 
 
 def load(
@@ -43,7 +52,12 @@ def load(
     is refused.
     """
     package = __package__ or _HERE.name
-    half = _half(package)
+    unfit = _unfit(package)
+    if unfit and not _may_compile():
+        raise ImportError(
+            f"{unfit}: install the {package} that was made for it, rebuild it here, or set "
+            f"OUTBACK_COMPILE=1, which compiles it here with torch-outback and a C++ compiler."
+        )
     registered = torch._C._get_privateuse1_backend_name()
     # Before this package's kernels take the place of those of a backend that is loaded.
     if registered not in ("privateuseone", name):
@@ -54,14 +68,15 @@ def load(
     try:
         # Before the kernels, which may call it.
         runtime = _runtime(name)
+        packed = _address(runtime, f"{name}_packed_kernels")
+        file = _compiled(package, packed != 0) if unfit else _halves()[_TORCH] / _MODULE
         # Before the registration, which gives way to these kernels.
-        if (kernels := half / "kernels.so").exists():
-            torch.ops.load_library(kernels)
-        module = _module(package, half)
+        _load_kernels(package)
+        module = _module(package, file)
         module._register(
             name,
             module._table(_address(runtime, f"{name}_runtime")),
-            packed_kernels=_address(runtime, f"{name}_packed_kernels"),
+            packed_kernels=packed,
             amp_dtypes=amp_dtypes,
             unsupported_dtypes=unsupported_dtypes,
             fallback=fallback,
@@ -82,7 +97,7 @@ def load(
 
 def _runtime(name: str) -> ctypes.CDLL:
     """Never closed: the backend calls it until the process ends."""
-    library = ctypes.CDLL(os.fspath(_HERE / f"lib{name}_runtime.so"))
+    library = ctypes.CDLL(os.fspath(_checked(_HERE / f"lib{name}_runtime.so")))
     if not _address(library, f"{name}_runtime"):
         raise ImportError(
             f"lib{name}_runtime.so has no function {name}_runtime; expected `const "
@@ -91,37 +106,116 @@ def _runtime(name: str) -> ctypes.CDLL:
     return library
 
 
-def _half(package: str) -> Path:
-    """The folder of what fits the installed torch. In another torch it would lack symbols, or do
-    worse, so nothing else is opened."""
-    minor = ".".join(torch.__version__.split(".")[:2])
-    halves = {
+def _unfit(package: str) -> str:
+    """Why no half fits the installed torch; "" where one does. In another torch it would lack
+    symbols, or do worse, so nothing else is opened."""
+    halves = _halves()
+    if _TORCH not in halves:
+        has = ", ".join(sorted(halves, key=lambda it: tuple(map(int, it.split(".")))))
+        return (
+            f"{package} was built for torch {has or 'none'} and this is torch {torch.__version__}"
+        )
+    if not (halves[_TORCH] / _MODULE).exists():
+        has = ", ".join(sorted(file.name for file in halves[_TORCH].glob("_C.*")))
+        return (
+            f"{package} was built for another Python: it has {has or 'no _C'}, and this Python "
+            f"imports {_MODULE}"
+        )
+    return ""
+
+
+def _halves() -> dict[str, Path]:
+    """By the minor releases of torch."""
+    return {
         match[1]: folder
         for folder in (_HERE / "_half").glob("torch-*")
         if (match := re.fullmatch(r"torch-(\d+\.\d+)", folder.name))
     }
-    if minor not in halves:
-        has = ", ".join(sorted(halves, key=lambda it: tuple(map(int, it.split(".")))))
-        raise ImportError(
-            f"{package} was built for torch {has or 'none'} and this is torch {torch.__version__}: "
-            f"install the {package} that was made for it, or rebuild it here."
-        )
-    if not (halves[minor] / f"_C{_SUFFIX}").exists():
-        has = ", ".join(sorted(file.name for file in halves[minor].glob("_C.*")))
-        raise ImportError(
-            f"{package} was built for another Python: it has {has or 'no _C'}, and this Python "
-            f"imports _C{_SUFFIX}: install the {package} that was made for it, or rebuild it here."
-        )
-    return halves[minor]
 
 
-def _module(package: str, half: Path) -> types.ModuleType:
-    file = half / f"_C{_SUFFIX}"
-    spec = importlib.util.spec_from_file_location(f"{package}._C", file)
+def _load_kernels(package: str) -> None:
+    """The package's own, which are of one torch and of no Python."""
+    if (kernels := _HERE / f"_half/torch-{_TORCH}/kernels.so").exists():
+        torch.ops.load_library(_checked(kernels))
+    elif any((_HERE / "_half").glob("torch-*/kernels.so")):
+        warnings.warn(
+            f"{package} has no kernels of its own for torch {torch.__version__}, as it has for "
+            "others: Outback's serve in their place",
+            stacklevel=2,
+        )
+
+
+def _module(package: str, file: Path) -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location(f"{package}._C", _checked(file))
     assert spec is not None and spec.loader is not None  # as the file has such an ending
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+# ---- What `outback wheel` has put there
+
+
+def _checked(file: Path) -> Path:
+    """Raises ImportError for a file that is another one than the manifest has."""
+    try:
+        path = file.relative_to(_HERE).as_posix()
+    except ValueError:  # of the cache, which has a seal
+        return file
+    expected = _hashes().get(path)
+    if expected is not None and _sha256(file) != expected:
+        raise ImportError(
+            f"{file} is not what {_HERE.name} was made with, by its hash: install it again"
+        )
+    return file
+
+
+def _sha256(file: Path) -> str:
+    """In pieces that stay in the processor's cache: half the time of reading it as a whole."""
+    digest, piece = hashlib.sha256(), memoryview(bytearray(1 << 17))
+    with file.open("rb", buffering=0) as library:
+        while size := library.readinto(piece):
+            digest.update(piece[:size])
+    return digest.hexdigest()
+
+
+@functools.cache
+def _hashes() -> Mapping[str, str]:
+    """By paths in the package; none where the build has just made it."""
+    file = _HERE / "_half/manifest.json"
+    try:
+        files = json.loads(file.read_bytes())["files"]
+        return {path: entry["sha256"] for path, entry in files.items()}
+    except FileNotFoundError:
+        return {}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ImportError(f"{file} cannot be read: install {_HERE.name} again") from None
+
+
+# ---- OUTBACK_COMPILE
+
+
+def _may_compile() -> bool:
+    """Whether the user has asked for it, and installed what compiles."""
+    try:
+        from torch_outback import Refused, variables
+    except ImportError:
+        return False
+    try:
+        return variables.flag("OUTBACK_COMPILE")
+    except Refused as why:
+        raise ImportError(str(why)) from None
+
+
+def _compiled(package: str, portable: bool) -> Path:
+    """Outback's half for this torch and Python, out of the user's cache. `portable`: the runtime
+    packs the kernels of the portable operators."""
+    from torch_outback import Refused, cache
+
+    try:
+        return cache.module_in(cache.provide(portable=portable))
+    except Refused as why:
+        raise ImportError(f"{package}: OUTBACK_COMPILE=1: {why}") from None
 
 
 def _address(library: ctypes.CDLL, function: str) -> int:

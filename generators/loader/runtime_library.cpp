@@ -1,7 +1,7 @@
 // The runtime of a backend's package as a library of its own, where it is one of Outback's: the
 // function that a runtime of one's own has too, `acme_runtime`.
-#include <outback/detail/refused_table.hpp>
 #include <outback/runtime.h>
+#include <outback/detail/refused_table.hpp>
 
 #include <stdexcept>
 #include <string>

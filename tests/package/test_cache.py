@@ -103,10 +103,12 @@ def root(bare, tmp_path):
 
     root = Root(tmp_path / "cache")
     bare.setenv("OUTBACK_CACHE_DIR", os.fspath(root))
-    bare.setattr(cache_key, "of_this_process", lambda flags="": KEY)
+    bare.setattr(cache_key, "of_this_process", lambda *_: KEY)
     bare.setattr(building, "cmake", lambda: "cmake")
 
-    def compile_into(made: Path, build: Path, log: Path, flags: str = "") -> bool:
+    def compile_into(
+        made: Path, build: Path, log: Path, flags: str = "", portable: bool = False
+    ) -> bool:
         Root.builds += 1
         build.mkdir(exist_ok=True)
         log.write_text("compiled\n" * 30 + root.text)
@@ -242,13 +244,13 @@ def test_what_nobody_has_asked_for_in_a_month_goes(root, monkeypatch):
     made = []
     for torch, days in (("3", 29), ("4", 31), ("5", 31)):
         key = Key(f"1-torch-{torch}", "gcc")
-        monkeypatch.setattr(cache_key, "of_this_process", lambda flags, key=key: key)
+        monkeypatch.setattr(cache_key, "of_this_process", lambda *_, key=key: key)
         folder = cache.provide()
         made.append(folder.resolve().parent)
         then = time.time() - days * 24 * 3600
         os.utime(folder / cache.SEAL, (then, then))
     cache.provide()  # who asks for the last one keeps it
-    monkeypatch.setattr(cache_key, "of_this_process", lambda flags: KEY)
+    monkeypatch.setattr(cache_key, "of_this_process", lambda *_: KEY)
     cache.provide()
     assert [folder.exists() for folder in made] == [True, False, True]
     links = {path.name for path in root.iterdir() if path.is_symlink()}
@@ -285,7 +287,7 @@ def test_what_others_keep_in_the_same_folder_stays(root):
 
 def test_what_other_keys_lead_to_stays(root, monkeypatch):
     folder = cache.provide()
-    monkeypatch.setattr(cache_key, "of_this_process", lambda flags: Key("1-torch-3", "gcc"))
+    monkeypatch.setattr(cache_key, "of_this_process", lambda *_: Key("1-torch-3", "gcc"))
     root.text = "third"
     assert text_in(cache.provide()) == "third" and text_in(folder) == "first"
 
@@ -385,18 +387,18 @@ def test_what_root_has_made_is_read_by_others_and_never_written(image, monkeypat
     before = sorted((path, path.lstat().st_mtime_ns) for path in image.rglob("*"))
     assert as_somebody(cache.provide) == str(folder)
     assert "Permission denied" in as_somebody(lambda: cache.provide(rebuild=True))
-    monkeypatch.setattr(cache_key, "of_this_process", lambda flags: Key("1-torch-4", "gcc"))
+    monkeypatch.setattr(cache_key, "of_this_process", lambda *_: Key("1-torch-4", "gcc"))
     assert "Permission denied" in as_somebody(cache.provide)
     assert sorted((path, path.lstat().st_mtime_ns) for path in image.rglob("*")) == before
 
 
 def test_without_a_compiler_what_another_one_made_is_read(root, monkeypatch):
     folder = cache.provide()
-    monkeypatch.setattr(cache_key, "of_this_process", lambda flags: Key(KEY.fixed, None))
+    monkeypatch.setattr(cache_key, "of_this_process", lambda *_: Key(KEY.fixed, None))
     assert cache.provide() == folder
     with pytest.raises(Refused, match="no C\\+\\+ compiler"):
         cache.provide(rebuild=True)
-    monkeypatch.setattr(cache_key, "of_this_process", lambda flags: Key("1-torch-3", None))
+    monkeypatch.setattr(cache_key, "of_this_process", lambda *_: Key("1-torch-3", None))
     with pytest.raises(Refused, match="no C\\+\\+ compiler"):
         cache.provide()
 
@@ -417,7 +419,7 @@ BUILD = """
 import signal
 from torch_outback import cache, cache_key
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's job ignores
-cache_key.of_this_process = lambda flags: cache_key.Key("1-torch-2", "gcc")
+cache_key.of_this_process = lambda *_: cache_key.Key("1-torch-2", "gcc")
 cache.provide()
 """
 

@@ -105,7 +105,8 @@ def test_another_release_of_torch_is_refused(site, tmp_path, build_tree):
         pytest.skip(f"{other} is the release that torch_acme was built for")
     gate = (
         f"torch_acme was built for torch {minor(torch.__version__)} and this is torch {other}: "
-        "install the torch_acme that was made for it, or rebuild it here."
+        "install the torch_acme that was made for it, rebuild it here, or set OUTBACK_COMPILE=1, "
+        "which compiles it here with torch-outback and a C++ compiler."
     )
     done = environment.run(
         "import sys, torch; print(torch.ones(2).sum().item(), 'torch_acme' in sys.modules)"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from conftest import ROOT, call, clean_environment
-from torch_outback import building, cache, torch_half
+from torch_outback import building, cache, programs, torch_half
 from torch_outback.refused import Refused
 
 ARCHIVES = ["liboutback_kernels.a", "liboutback_torch.a"]
@@ -123,8 +123,9 @@ def test_what_others_builds_are_told_is_not_for_the_torch_half(tmp_path, monkeyp
     for name, value in others.items():
         monkeypatch.setenv(name, value)
     code = "import json, os; print(json.dumps(dict(os.environ)))"
+    command = [sys.executable, "-c", code]
     with (tmp_path / "said").open("xb") as output:
-        assert building._run([sys.executable, "-c", code], output, tmp_path) == 0
+        assert programs.run(command, output, tmp_path, building._environment()) == 0
     seen = json.loads((tmp_path / "said").read_text())
     assert not {name for name in others if seen.get(name) == others[name]}
     assert seen["CMAKE_GENERATOR"] in ("Ninja", "Unix Makefiles")

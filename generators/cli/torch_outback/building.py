@@ -3,19 +3,15 @@
 import errno
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
 
-from . import toolkit, variables
-from .conformance.running import interpreter
+from . import programs, toolkit, variables
 from .refused import Refused
 
 MODULE = "_C"
 _TARGET = "outback_loader"
-_LIFELINE = Path(__file__).with_name("lifeline.py")
 # What the user has said of other builds: how they are made, and where they are installed.
 _OF_OTHERS = {
     "CMAKE_GENERATOR_INSTANCE", "CMAKE_GENERATOR_PLATFORM", "CMAKE_GENERATOR_TOOLSET",
@@ -37,10 +33,13 @@ class Failed(Refused):
     """The compiler, or what starts it, ended with an error."""
 
 
-def compile_into(made: Path, build: Path, log: Path, flags: str = "") -> bool:
+def compile_into(
+    made: Path, build: Path, log: Path, flags: str = "", portable: bool = False
+) -> bool:
     """Puts the module _C and lib/*.a into `made`, readable for this user alone.
 
-    `flags` are OUTBACK_TORCH_HALF_FLAGS; "" for Outback's own. What the tools print is in `log`.
+    `flags` are OUTBACK_TORCH_HALF_FLAGS; "" for Outback's own. `portable`: the module has the
+    portable operators, for a runtime that packs their kernels. What the tools print is in `log`.
     False where they fail; Refused where there are none.
     """
     tool = cmake()
@@ -55,6 +54,7 @@ def compile_into(made: Path, build: Path, log: Path, flags: str = "") -> bool:
     configure += [f"-DOutback_DIR={toolkit.cmake_dir()}", "-DCMAKE_BUILD_TYPE=Release"]
     configure += ["-DOUTBACK_CACHE=OFF"]
     configure += [f"-DOUTBACK_TORCH_HALF_FLAGS={flags}"] if flags else []
+    configure += ["-DOUTBACK_PORTABLE_OPERATORS=ON"] if portable else []
     configure += [f"-DPython_EXECUTABLE={sys.executable}"]
     jobs = variables.text("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
     with log.open("xb") as output:
@@ -64,7 +64,7 @@ def compile_into(made: Path, build: Path, log: Path, flags: str = "") -> bool:
             [tool, "--install", build, "--prefix", made],
         )
         for command in commands:
-            if _run(command, output, log.parent):
+            if programs.run(command, output, log.parent, _environment()):
                 return False
     return True
 
@@ -85,36 +85,10 @@ def failure(log: Path, kept: Path) -> Refused:
     return Failed(f"the torch half could not be compiled, see {kept}:\n{last}")
 
 
-def _run(command: Sequence[str | Path], output: IO[bytes], folder: Path) -> int:
-    """Its exit code. Nothing of it is left when this returns or raises, or this process ends.
-
-    It runs in `folder`, which is this user's: CMake starts Python in its current folder, which
-    imports what lies there.
-    """
+def _environment() -> dict[str, str]:
     environment = {name: text for name, text in os.environ.items() if name not in _OF_OTHERS}
     if named := environment.get("PYTHONPATH"):
         folders = [os.path.abspath(folder) for folder in named.split(os.pathsep) if folder]
         environment["PYTHONPATH"] = os.pathsep.join(folders)
     environment["CMAKE_GENERATOR"] = "Ninja" if shutil.which("ninja") else "Unix Makefiles"
-    theirs, ours = os.pipe()
-    try:
-        process = subprocess.Popen(
-            interpreter.isolated(_LIFELINE, str(theirs), *[os.fspath(word) for word in command]),
-            cwd=folder,
-            pass_fds=[theirs],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            umask=0o077,
-        )
-    except BaseException:
-        os.close(ours)
-        raise
-    finally:
-        os.close(theirs)
-    try:
-        return process.wait()
-    finally:
-        os.close(ours)
-        process.wait()
+    return environment

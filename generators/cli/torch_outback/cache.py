@@ -34,17 +34,18 @@ MARK = "~"  # in the name of a folder that a link leads to
 _UNUSED_AFTER = 30 * 24 * 3600  # seconds
 
 
-def provide(rebuild: bool = False, flags: str = "") -> Path:
+def provide(rebuild: bool = False, flags: str = "", portable: bool = False) -> Path:
     """The folder with the module _C and lib/*.a for this Python's torch.
 
     Builds it where there is none, or none that is whole: a minute or two, with `flags` as
-    OUTBACK_TORCH_HALF_FLAGS (none: Outback's own). Two processes that want it at once build it
+    OUTBACK_TORCH_HALF_FLAGS (none: Outback's own). `portable`: the module has the portable
+    operators too. Two processes that want it at once build it
     once; until a rebuild is done, what was there stays. A cache that cannot be written is read.
     Raises building.Failed where it does not compile, and another Refused where there is nothing to
     compile with, where it cannot be kept, and where others than this user and root could have
     changed what is there.
     """
-    root, key = folder(), cache_key.of_this_process(flags)
+    root, key = folder(), cache_key.of_this_process(flags, portable)
     try:
         if not rebuild and (there := found(root, key)):
             with contextlib.suppress(
@@ -62,7 +63,7 @@ def provide(rebuild: bool = False, flags: str = "") -> Path:
         trust.make_private(root)
         with cache_lock.hold(root, key.name):
             if rebuild or not is_whole(root / key.name):  # nobody else has built it meanwhile
-                _build(root, key.name, flags)
+                _build(root, key.name, flags, portable)
     except OSError as error:
         raise Refused(
             f"the torch half for this torch can be neither read from {root} nor put there: "
@@ -142,14 +143,14 @@ def _sealed(module: bytes, sizes: dict[str, int]) -> str:
 # ---- Building; the root is private, and the lock of `name` is held.
 
 
-def _build(root: Path, name: str, flags: str) -> None:
+def _build(root: Path, name: str, flags: str, portable: bool) -> None:
     """Builds beside what is there, and puts a link in its place."""
     _prune(root, name)
     # For this user alone, as all in it will be.
     scratch = Path(tempfile.mkdtemp(prefix=f"{name}{MARK}", dir=root))
     build, made, log = scratch / "build", scratch / "made", scratch / "build.log"
     try:
-        if not building.compile_into(made, build, log, flags):
+        if not building.compile_into(made, build, log, flags, portable):
             raise building.failure(log, log.parents[1] / "build.log")
         seal(made)
         _link(root / name, made, scratch)

@@ -26,7 +26,7 @@ _SOURCES = (
     "registration",
 )
 _SUFFIXES = {".h", ".hpp", ".cpp", ".py", ".txt", ".cmake", ".in"}
-_COMPILERS = ("c++", "g++", "clang++")  # where CXX is not set, in CMake's order
+COMPILERS = ("c++", "g++", "clang++")  # where CXX is not set, in CMake's order
 _PROCESSORS = Path("/proc/cpuinfo")
 _FLAGS = ("CXXFLAGS", "LDFLAGS", "CMAKE_TOOLCHAIN_FILE")
 
@@ -43,10 +43,11 @@ class Key:
         return f"{self.fixed}-{self.compiler}"
 
 
-def of_this_process(flags: str = "") -> Key:
+def of_this_process(flags: str = "", portable: bool = False) -> Key:
     """For this Outback, torch, Python and C library, and the compiler that CMake will take.
 
-    `flags` are OUTBACK_TORCH_HALF_FLAGS; "" for Outback's own. Made of contents and never of paths,
+    `flags` are OUTBACK_TORCH_HALF_FLAGS; "" for Outback's own. `portable`: with the portable
+    operators. Made of contents and never of paths,
     since pip's build isolation puts the same torch into another folder each time. Torch is read and
     not imported. Raises Refused where there is none, and for a CXX that is no command.
     """
@@ -54,7 +55,7 @@ def of_this_process(flags: str = "") -> Key:
     version = (torch / "version.py").read_text(encoding="utf-8")
     # Which C++ ABI it has is a line of this file, where it is not the usual one.
     config = torch / "share/cmake/Torch/TorchConfig.cmake"
-    facts = (
+    facts: tuple[str, ...] = (
         hash_of_sources(),
         version,
         config.read_text(encoding="utf-8") if config.exists() else "",
@@ -62,6 +63,7 @@ def of_this_process(flags: str = "") -> Key:
         platform.machine(),
         _c_library(),
     )
+    facts += ("portable operators",) if portable else ()
     python = sysconfig.get_config_var("SOABI")
     compiler = _compiler()
     if compiler is not None:
@@ -114,7 +116,7 @@ def _hash_of_files(root: Path, files: Iterable[Path]) -> str:
 
 def _compiler() -> str | None:
     """What it says of itself: its release and its target, whatever its name is."""
-    command = variables.command("CXX") or [next(filter(shutil.which, _COMPILERS), "")]
+    command = variables.command("CXX") or [next(filter(shutil.which, COMPILERS), "")]
     program = shutil.which(command[0]) if command[0] else None
     if program is None:
         return None

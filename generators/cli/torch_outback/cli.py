@@ -22,6 +22,7 @@ from .doctor.command import doctor
 from .operators.command import ops
 from .refused import Refused
 from .upgrade.command import upgrade_report
+from .wheel.command import wheel
 
 
 class _Group(click.Group):
@@ -122,6 +123,7 @@ main.add_command(conformance)
 main.add_command(doctor)
 main.add_command(ops)
 main.add_command(upgrade_report)
+main.add_command(wheel)
 
 
 @main.command("new")

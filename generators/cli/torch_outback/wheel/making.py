@@ -1,0 +1,175 @@
+"""What `outback wheel` does: a wheel for each half, one after the other, and one of all of them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import cache_key, cache_lock
+from ..refused import Refused
+from . import (
+    archive,
+    compiling,
+    downloads,
+    environment,
+    finished,
+    manifest,
+    merging,
+    repairing,
+    trying,
+)
+from .archive import Wheel
+from .environment import Environment
+from .project import Project
+from .wanted import Half
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    project: Project
+    halves: Sequence[Half]
+    pythons: Mapping[str, Path]
+    out: Path
+    work: Path
+    repair: bool
+
+
+def check(request: Request) -> None:
+    """All that can be known before minutes have passed. Raises Refused."""
+    environment.check_pip()
+    compiling.check_tools()
+    if request.repair:
+        repairing.check()
+    archive.check_folder(request.out)
+    archive.check_folder(request.work)
+
+
+@contextlib.contextmanager
+def alone(work: Path) -> Iterator[None]:
+    """Raises Refused where another command works there."""
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(cache_lock.hold(work, "wheel", wait=False))
+        except BlockingIOError:
+            raise Refused(
+                f"another outback wheel works in {work}: wait for it, or --work"
+            ) from None
+        yield
+
+
+def sources(request: Request) -> str:
+    return request.project.hash_of_sources(without=(request.out, request.work))
+
+
+def needed(request: Request, say: Say) -> list[Half]:
+    """The halves that are not finished."""
+    missing = []
+    for half in request.halves:
+        if finished.find(_folder(request, half), _key(request, half)) is None:
+            missing.append(half)
+        else:
+            say(f"{half}: made already")
+    return missing
+
+
+def planned(request: Request, halves: Sequence[Half], say: Say) -> list[Half]:
+    """Says what will be downloaded for these; those for which anything will be."""
+    fetched = []
+    for half in halves:
+        if own := environment.own(half):
+            say(f"{half}: compiled against torch {own.torch()} of {own.python}")
+            continue
+        work = _scratch(request, half)
+        try:
+            made = environment.make(request.pythons[half.python], work / "env", work / "pip.log")
+            report = environment.plan(made, half, _packages(request, half), work / "pip.log")
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+        say(f"{half}: up to {downloads.sentence(downloads.of(report))}")
+        fetched.append(half)
+    return fetched
+
+
+def make_half(request: Request, half: Half, say: Say) -> None:
+    """Compiles it, tests it, and keeps its wheel."""
+    start = time.monotonic()
+    key, work = _key(request, half), _scratch(request, half)
+    try:
+        where = environment.own(half) or _environment(request, half, work, say)
+        say(f"{half}: compiling")
+        kept = request.work / f"{half.folder}.log"
+        made = compiling.wheel(request.project, where, work, kept)
+        tested = trying.half(made.wheel, half.torch, where, str(half))
+        finished.keep(_folder(request, half), key, made.name, made.wheel, where.torch())
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    say(f"{half}: {tested} ({time.monotonic() - start:.0f} s)")
+
+
+def merge(request: Request, sources_before: str) -> Path:
+    """The wheel of all halves, which are finished."""
+    singles, torches = [], {}
+    for half in request.halves:
+        found = finished.find(_folder(request, half), _key(request, half))
+        if found is None or sources(request) != sources_before:
+            raise Refused(
+                f"the sources of {request.project.folder} were changed meanwhile: run it again"
+            )
+        singles.append(found[0])
+        torches[half.torch] = found[1]
+    return put(request, merging.merge(singles), torches, sources_before)
+
+
+def put(request: Request, merged: Wheel, torches: Mapping[str, str], hash_of_sources: str) -> Path:
+    """Repairs it, and writes it to the request's folder."""
+    if request.repair:
+        merged = repairing.repaired(merged)
+    made = manifest.with_manifest(merged, hash_of_sources, torches)
+    path = request.out / merging.file_name(made)
+    archive.write(made, path)
+    return path
+
+
+def _environment(request: Request, half: Half, work: Path, say: Say) -> Environment:
+    say(f"{half}: installing torch")
+    python = request.pythons[half.python]
+    made = environment.make(python, work / "env", work / "pip.log")
+    environment.fill(made, half, _packages(request, half), work / "pip.log")
+    return made
+
+
+def _packages(request: Request, half: Half) -> list[str]:
+    project = request.project
+    return environment.packages(half, [*project.build_requirements(), *project.dependencies()])
+
+
+def _folder(request: Request, half: Half) -> Path:
+    return request.work / half.folder
+
+
+def _scratch(request: Request, half: Half) -> Path:
+    """An empty folder; what a killed command has left there is removed."""
+    folder = request.work / f"{half.folder}.part"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
+
+
+def _key(request: Request, half: Half) -> str:
+    """Of all that a half is made of but the release of torch that pip finds."""
+    python = request.pythons[half.python]
+    parts = (
+        sources(request),
+        cache_key.hash_of_sources(),
+        str(half),
+        str(python.resolve()),
+        repr(compiling.flags()),
+    )
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()

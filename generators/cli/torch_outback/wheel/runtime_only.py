@@ -1,0 +1,79 @@
+"""--runtime-only: a merged wheel with another runtime and other Python sources, and its halves."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from pathlib import Path
+
+from ..conformance.running import interpreter
+from ..refused import Refused
+from . import archive, compiling, environment, layout, making, manifest, metadata, trying
+from .archive import Wheel
+from .environment import Environment
+from .making import Request, Say
+from .wanted import Half
+
+
+def replace(request: Request, say: Say) -> Path:
+    """The path of the new wheel. Raises Refused."""
+    file = _newest(request)
+    there = archive.read(file)
+    document = manifest.read(there, file.name)
+    work = request.work / "runtime.part"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    say(f"{file.name}: compiling the runtime")
+    try:
+        here = Environment(interpreter.path())
+        built = compiling.wheel(
+            request.project, here, work, request.work / "runtime.log", without_torch=True
+        )
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    made = _with_halves(there, built.wheel)
+    say(_tested(made))
+    torches = manifest.compiled_against(document)
+    return making.put(request, made, torches, making.sources(request))
+
+
+def _newest(request: Request) -> Path:
+    """The wheel of the project that was made last."""
+    name = request.project.pyproject.get("project", {}).get("name", "")
+    stem = name.lower().replace("-", "_").replace(".", "_")
+    found = sorted(request.out.glob(f"{stem}-*.whl"), key=lambda it: it.stat().st_mtime)
+    if not found:
+        raise Refused(
+            f"--runtime-only replaces the runtime in a wheel that outback wheel made, and "
+            f"{request.out} has none of {stem}: make one first, or name its folder by --out"
+        )
+    return found[-1]
+
+
+def _with_halves(there: Wheel, built: Wheel) -> Wheel:
+    """What `built` has, the halves of `there`, and its Pythons and torches. The platform is found
+    again, as another runtime may need a newer system."""
+    halves = {path: content for path, content in there.files.items() if layout.torch_of(path)}
+    if extra := [path for path in built.files if layout.torch_of(path)]:
+        raise Refused(f"the project's build made {extra[0]} without a torch")
+    pythons, abis, _ = metadata.parts(metadata.tags(there.text("WHEEL")))
+    platform = metadata.tags(built.text("WHEEL"))[0][2]
+    texts = {
+        "METADATA": metadata.with_torches(built.text("METADATA"), layout.torches(halves)),
+        "WHEEL": metadata.with_tags(built.text("WHEEL"), pythons, abis, platform),
+    }
+    info = built.dist_info
+    own = {f"{info}/{name}": text.encode("utf-8") for name, text in texts.items()}
+    files = {**built.files, **halves, **own}
+    return dataclasses.replace(built, files=files, programs=built.programs | there.programs)
+
+
+def _tested(made: Wheel) -> str:
+    """By the torch of this Python, if the wheel has its half."""
+    here = Environment(interpreter.path())
+    torch = manifest.minor(here.torch())
+    half = Half(torch, environment.release())
+    modules = [path for path in made.files if layout.is_module(path)]
+    if any(layout.torch_of(path) == torch and environment.imports(path) for path in modules):
+        return f"{half}: {trying.half(made, torch, here, str(half))}"
+    return f"not tested: this Python has no torch of {', '.join(layout.torches(made.files))}"

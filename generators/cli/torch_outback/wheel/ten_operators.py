@@ -1,0 +1,61 @@
+"""Computes ten operators on the device of a package, and compares them with the CPU's results.
+
+    python -I ten_operators.py FOLDER PACKAGE TORCH
+
+FOLDER has the package, and what lies beside it. Prints one line of JSON: {"device": "acme",
+"devices": 1, "operators": 10, "wrong": []}. Needs torch and nothing of Outback's.
+"""
+
+import importlib
+import json
+import sys
+
+
+def main() -> None:
+    folder, package, wanted = sys.argv[1:]
+    sys.path.insert(0, folder)
+    import torch
+
+    if ".".join(torch.__version__.split(".")[:2]) != wanted:
+        raise SystemExit(f"expected torch {wanted}, and this is {torch.__version__}")
+    importlib.import_module(package)
+    half = f"torch-{wanted}"
+    if half not in (file := sys.modules[f"{package}._C"].__file__ or ""):
+        raise SystemExit(f"expected the half of torch {wanted}, and loaded {file}")
+    device = torch._C._get_privateuse1_backend_name()
+    devices = torch.get_device_module(device).device_count()
+    found = {"device": device, "devices": devices, "operators": 0, "wrong": []}
+    if devices:
+        wrong = [name for name, case in CASES.items() if not agrees(torch, case, device)]
+        found |= {"operators": len(CASES), "wrong": wrong}
+    print(json.dumps(found))
+
+
+def agrees(torch, case, device: str) -> bool:
+    torch.manual_seed(0)
+    x, y = torch.randn(4, 6), torch.randn(4, 6)
+    expected, found = case(torch, x, y), case(torch, x.to(device), y.to(device))
+    return found.device.type == device and torch.allclose(found.cpu(), expected, atol=1e-4)
+
+
+def gradient(torch, x, y):
+    """The sum's, of x, which autograd computes."""
+    x = x.detach().requires_grad_()
+    (x * y).tanh().sum().backward()
+    return x.grad
+
+
+CASES = {
+    "add": lambda torch, x, y: x + 2 * y,
+    "cat": lambda torch, x, y: torch.cat([x, y]),
+    "cumsum": lambda torch, x, y: x.cumsum(1),
+    "gradient": gradient,
+    "index_select": lambda torch, x, y: x.index_select(0, torch.tensor([2, 0], device=x.device)),
+    "layer_norm": lambda torch, x, y: torch.nn.functional.layer_norm(x, [6]),
+    "mm": lambda torch, x, y: x @ y.T,
+    "softmax": lambda torch, x, y: x.softmax(1),
+    "sum": lambda torch, x, y: x.sum(0),
+    "where": lambda torch, x, y: torch.where(x > y, x, y),
+}
+
+main()

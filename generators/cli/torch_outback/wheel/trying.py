@@ -1,0 +1,54 @@
+"""The test of a half: an import and ten operators, by the Python and the torch that it is for."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ..refused import Refused
+from . import archive, layout
+from .archive import Wheel
+from .environment import Environment
+
+_PROGRAM = Path(__file__).with_name("ten_operators.py")
+_SECONDS = 600
+
+
+def half(wheel: Wheel, torch: str, environment: Environment, name: str) -> str:
+    """What was tested, for a sentence. Raises Refused where it fails.
+
+    The package is unpacked and not installed, so that the environment may be the user's own.
+    """
+    package = layout.package(wheel.files)
+    with tempfile.TemporaryDirectory() as folder:
+        archive.unpack(wheel, Path(folder))
+        command = [os.fspath(environment.python), "-I", os.fspath(_PROGRAM), folder, package, torch]
+        # Not by itself: another backend of the environment would be loaded first.
+        given = {**environment.variables(), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                env=given,
+                capture_output=True,
+                text=True,
+                timeout=_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            raise Refused(f"{name} fails its test: no answer after {_SECONDS} seconds") from None
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        why = lines[-1] if lines else f"it ended with {done.returncode}"
+        raise Refused(f"{name} fails its test: {why}")
+    found = json.loads(done.stdout.splitlines()[-1])
+    if found["wrong"]:
+        raise Refused(
+            f"{name} fails its test: on {found['device']} these operators do not compute what the "
+            f"CPU does: {', '.join(found['wrong'])}"
+        )
+    if not found["devices"]:
+        return f"it imports; no {found['device']} device is here to compute on"
+    return f"it imports, and computes {found['operators']} operators as the CPU does"

@@ -1,0 +1,269 @@
+"""`outback wheel`: what it refuses, what it does not do again, and what it says. Nothing is
+compiled or downloaded here: made-up wheels stand in for what the project's build makes."""
+
+import hashlib
+import http.server
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from made_up_wheels import single
+from torch_outback import cli, new
+from torch_outback.answers import Answers
+from torch_outback.refused import Refused
+from torch_outback.wheel import (
+    archive,
+    compiling,
+    downloads,
+    environment,
+    making,
+    manifest,
+    repairing,
+    trying,
+)
+from torch_outback.wheel import project as projects
+
+OWN = "{}.{}".format(*sys.version_info[:2])
+
+
+@pytest.fixture
+def project(tmp_path):
+    new.create(tmp_path / "acme", Answers("acme", author="somebody", torch="2.13").completed())
+    return tmp_path / "acme"
+
+
+class Build:
+    """Stands in for all that downloads, compiles and runs; says what was made."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+        self.fails_at = ""
+
+
+@pytest.fixture
+def build(monkeypatch):
+    build = Build()
+
+    class Made(environment.Environment):
+        def torch(self) -> str:
+            return f"{self.python.name}.0"
+
+    def wheel(project, environment, work, kept, without_torch=False):
+        torch = environment.python.name
+        build.made.append("the runtime" if without_torch else torch)
+        if torch == build.fails_at:
+            raise Refused("the project's wheel could not be built")
+        made = single("2.13", libacme_runtime=b"new") if without_torch else single(torch)
+        if without_torch:
+            files = {path: text for path, text in made.wheel.files.items() if "_half" not in path}
+            return type(made)(made.name, archive.Wheel(files))
+        return made
+
+    monkeypatch.setattr(environment, "own", lambda half: Made(Path("/somewhere", half.torch)))
+    monkeypatch.setattr(compiling, "wheel", wheel)
+    monkeypatch.setattr(trying, "half", lambda *_: "it imports")
+    return build
+
+
+def outback(*arguments: str | Path) -> tuple[int, str]:
+    done = CliRunner().invoke(cli.main, ["wheel", *map(os.fspath, arguments), "--no-repair"])
+    return done.exit_code, done.output
+
+
+def refusal(*arguments: str | Path) -> str:
+    code, said = outback(*arguments)
+    assert code == 2, said
+    (line,) = said.splitlines()
+    return line
+
+
+# ---- What is done, and what is not done again
+
+
+def test_a_second_run_makes_what_is_missing(project, build):
+    assert outback(project, "--torch", "2.11,2.13")[0] == 0
+    assert build.made == ["2.11", "2.13"]
+    (made,) = (project / "dist").glob("*.whl")
+    first = made.read_bytes()
+    code, said = outback(project, "--torch", "2.13,2.12,2.11")
+    assert code == 0 and build.made == ["2.11", "2.13", "2.12"]
+    assert said.splitlines()[0] == f"torch 2.11, Python {OWN}: made already"
+    assert outback(project, "--torch", "2.13,2.11")[0] == 0
+    assert build.made == ["2.11", "2.13", "2.12"] and made.read_bytes() == first
+
+
+def test_what_was_interrupted_goes_on(project, build):
+    build.fails_at = "2.13"
+    assert "could not be built" in outback(project, "--torch", "2.12,2.13")[1]
+    assert not list((project / "dist").glob("*"))
+    build.fails_at = ""
+    assert outback(project, "--torch", "2.12,2.13")[0] == 0
+    assert build.made == ["2.12", "2.13", "2.13"]
+    assert not list((project / "build/outback-wheel").glob("*.part"))
+
+
+def test_other_sources_are_compiled_again(project, build, monkeypatch):
+    outback(project, "--torch", "2.13")
+    (project / "src/kernels.cpp").write_text("// other ones\n")
+    outback(project, "--torch", "2.13")
+    monkeypatch.setenv("CXXFLAGS", "-O1")
+    outback(project, "--torch", "2.13")
+    assert len(build.made) == 3
+
+
+def test_a_wheel_that_is_not_whole_is_made_again(project, build):
+    outback(project, "--torch", "2.13")
+    (kept,) = (project / "build/outback-wheel").glob("*/*.whl")
+    kept.write_bytes(kept.read_bytes()[:-1])
+    outback(project, "--torch", "2.13")
+    assert len(build.made) == 2
+
+
+def test_what_a_build_makes_is_no_source(project):
+    before = projects.load(project).hash_of_sources()
+    for name in ("build/x.o", "dist/x.whl", ".git/HEAD", "torch_acme/__pycache__/x.pyc", "env/x"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("made")
+    (project / "env/pyvenv.cfg").touch()
+    assert projects.load(project).hash_of_sources() == before
+    out = project / "wheels"
+    out.mkdir()
+    (out / "log").touch()
+    assert projects.load(project).hash_of_sources([out]) == before
+    assert projects.load(project).hash_of_sources() != before
+
+
+def test_runtime_only_keeps_the_halves(project, build):
+    outback(project, "--torch", "2.11,2.13")
+    (made,) = (project / "dist").glob("*.whl")
+    before = archive.read(made)
+    code, said = outback(project, "--runtime-only")
+    assert code == 0 and build.made[2:] == ["the runtime"], said
+    after = archive.read(made)
+    changed = {path for path, content in after.files.items() if before.files.get(path) != content}
+    assert changed == {
+        "torch_acme/libacme_runtime.so",
+        "torch_acme/_half/manifest.json",
+        "torch_acme-0.1.0.dist-info/RECORD",
+    }
+    runtime = manifest.read(after, made.name)["files"]["libacme_runtime.so"]
+    assert runtime["sha256"] == hashlib.sha256(b"new").hexdigest()
+
+
+# ---- What is refused, before anything is made
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--torch", "2.16"], "--torch 2.16: no backend can be built against it"),
+        (["--torch", "2.13.1"], "--torch 2.13.1: expected minor releases"),
+        (["--torch", "2.13,,"], "--torch 2.13,,: expected minor releases"),
+        (["--python", "3.99"], "--python 3.99: there is no python3.99 on the PATH"),
+        (["--python", "3.9"], "--python 3.9: expected Python 3.10 or newer"),
+        (["--runtime-only"], "dist has none of torch_acme: make one first"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_made_is_refused(project, build, arguments, why):
+    assert why in refusal(project, *arguments)
+    assert not build.made
+
+
+def test_another_project_is_refused(tmp_path, project):
+    other = tmp_path / "other"
+    other.mkdir()
+    assert "other is no project of Outback: there is no pyproject.toml in it" in refusal(other)
+    (other / "pyproject.toml").write_text("[build-system")
+    assert "pyproject.toml cannot be read: " in refusal(other)
+    (other / "pyproject.toml").write_text('[build-system]\nbuild-backend = "setuptools"\n')
+    assert "builds with scikit-build-core" in refusal(other)
+    (other / "pyproject.toml").write_text((project / "pyproject.toml").read_text())
+    assert "no CMakeLists.txt in it finds Outback" in refusal(other)
+
+
+def test_without_a_compiler_nothing_is_downloaded(project, build, monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert "there is no C++ compiler: install one, or set CXX" in refusal(project)
+
+
+def test_without_auditwheel_the_command_says_what_to_install(project, build, monkeypatch):
+    monkeypatch.setattr(repairing.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(Refused, match=r"pip install 'torch-outback\[wheel\]'; or leave the tag"):
+        repairing.check()
+
+
+@pytest.mark.parametrize("option", ["--out", "--work"])
+def test_a_folder_that_cannot_be_written_is_refused(project, build, option):
+    taken = project / "README.md"
+    assert f"{taken / 'x'} cannot be written to: Not a directory" in refusal(
+        project, option, taken / "x"
+    )
+
+
+def test_two_commands_in_one_folder_exclude_each_other(project, build):
+    work = project / "build/outback-wheel"
+    work.mkdir(parents=True)
+    with making.alone(work):
+        assert "another outback wheel works in" in refusal(project)
+
+
+def test_a_torch_that_pip_does_not_find_is_refused(project, monkeypatch, tmp_path):
+    """Of an index that has nothing."""
+    (tmp_path / "index").mkdir()
+    for name, value in {
+        "PIP_INDEX_URL": (tmp_path / "index").as_uri(),
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_FIND_LINKS": "",
+        "PIP_NO_CACHE_DIR": "1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(environment, "own", lambda half: None)
+    said = refusal(project, "--torch", "2.11")
+    assert f"pip finds nothing to compile torch 2.11, Python {OWN} against: " in said
+    assert "torch==2.11.*" in said
+
+
+# ---- What is said
+
+
+def test_the_sizes_of_downloads_are_asked_for(tmp_path):
+    (tmp_path / "numpy.whl").write_bytes(b"x" * 3_000_000)
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *arguments):
+            super().__init__(*arguments, directory=tmp_path)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        places = {
+            "torch": f"{address}/numpy.whl",
+            "numpy": (tmp_path / "numpy.whl").as_uri(),
+            "other": f"{address}/nothing.whl",
+        }
+        report = [
+            {"metadata": {"name": name, "version": "1"}, "download_info": {"url": url}}
+            for name, url in places.items()
+        ]
+        found = downloads.of(report)
+        server.shutdown()
+    assert {it.name: it.size for it in found} == {
+        "torch 1": 3_000_000,
+        "numpy 1": 3_000_000,
+        "other 1": None,
+    }
+    said = "3 files, 6.0 MB and 1 of unknown size, of which torch 1 is 3.0 MB"
+    assert downloads.sentence(found) == said
+
+
+def test_a_disk_that_is_full_is_said(tmp_path):
+    log = tmp_path / "log"
+    log.write_text(f"ERROR: it failed\n[Errno 28] {os.strerror(28)}: 'x'\nERROR: more\n")
+    assert environment.last_line(log) == f"[Errno 28] {os.strerror(28)}: 'x'"
