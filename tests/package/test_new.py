@@ -62,6 +62,10 @@ def test_where_the_toolkit_comes_from(outback, tmp_path, given, url):
     plain, extra = "torch-outback", "torch-outback[conformance]"
     words = {it: f'"{it} @ {url}"' if url else f'"{it}~={minor}.0"' for it in (plain, extra)}
     counts = {"pyproject.toml": (2, 1), ".github/workflows/ci.yml": (0, 1)}
+    assert (
+        f'"{words[plain][1:-1].replace(plain, plain + "[wheel]")}"'
+        in (tmp_path / "foo/.github/workflows/wheel.yml").read_text()
+    )
     for file, expected in (counts | {".github/workflows/conformance.yml": (0, 3)}).items():
         text = (tmp_path / "foo" / file).read_text()
         assert (text.count(words[plain]), text.count(words[extra])) == expected, file
