@@ -341,6 +341,12 @@ PARTS = (
     _long(BESIDE.name, BESIDE.title, _on(BESIDE, BESIDE.name)),
     _long("libraries", "programs of other people's libraries", _libraries, on_dev=False),
     _long(
+        "wheels",
+        "one wheel for torch 2.11 to 2.15, in an environment in which torch is exchanged",
+        lambda it: run_pytest(it.environment, "wheels", "tests/wheels", {}, workers=1),
+        on_dev=False,
+    ),
+    _long(
         "asan",
         "the C++ tests with the address and undefined behaviour sanitizers",
         lambda it: sanitizers.asan(it.environment),
