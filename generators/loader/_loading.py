@@ -162,7 +162,7 @@ def _checked(file: Path) -> Path:
         path = file.relative_to(_HERE).as_posix()
     except ValueError:  # of the cache, which has a seal
         return file
-    expected = _hashes().get(path)
+    expected = _manifest()[1].get(path)
     if expected is not None and _sha256(file) != expected:
         raise ImportError(
             f"{file} is not what {_HERE.name} was made with, by its hash: install it again"
@@ -180,14 +180,16 @@ def _sha256(file: Path) -> str:
 
 
 @functools.cache
-def _hashes() -> Mapping[str, str]:
-    """By paths in the package; none where the build has just made it."""
+def _manifest() -> tuple[str, Mapping[str, str]]:
+    """The Outback that made the wheel, and hashes by paths in the package; nothing where the build
+    has just made the package."""
     file = _HERE / "_half/manifest.json"
     try:
-        files = json.loads(file.read_bytes())["files"]
-        return {path: entry["sha256"] for path, entry in files.items()}
+        document = json.loads(file.read_bytes())
+        hashes = {path: entry["sha256"] for path, entry in document["files"].items()}
+        return document["outback"], hashes
     except FileNotFoundError:
-        return {}
+        return "", {}
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ImportError(f"{file} cannot be read: install {_HERE.name} again") from None
 
@@ -210,10 +212,20 @@ def _may_compile() -> bool:
 def _compiled(package: str, portable: bool) -> Path:
     """Outback's half for this torch and Python, out of the user's cache. `portable`: the runtime
     packs the kernels of the portable operators."""
-    from torch_outback import Refused, cache
+    from torch_outback import Refused, cache, toolkit
 
+    made_with = _manifest()[0]
+    if made_with not in ("", toolkit.version()):  # whose packed kernels may be called otherwise
+        raise ImportError(
+            f"{package} was made with torch-outback {made_with}, and OUTBACK_COMPILE=1 finds "
+            f"{toolkit.version()}: pip install torch-outback=={made_with}"
+        )
+    said = f"{package}: compiling the torch half for torch {torch.__version__}, once, for minutes"
     try:
-        return cache.module_in(cache.provide(portable=portable))
+        built = cache.provide(
+            portable=portable, before_compiling=lambda: print(said, file=sys.stderr)
+        )
+        return cache.module_in(built)
     except Refused as why:
         raise ImportError(f"{package}: OUTBACK_COMPILE=1: {why}") from None
 

@@ -147,6 +147,13 @@ def test_it_is_built_once_for_this_user_alone(root):
     assert names(folder.resolve().parent) == {"made"}
 
 
+def test_who_waits_for_the_compiler_is_told(root):
+    told = []
+    for _ in range(2):
+        cache.provide(before_compiling=lambda: told.append(root.builds))
+    assert told == [0]
+
+
 def test_a_rebuild_leaves_what_was_there_until_it_is_done(root, monkeypatch):
     folder = cache.provide()
     loaded = folder.resolve()

@@ -82,7 +82,8 @@ def flag(name):
 CACHE = """
 from pathlib import Path
 from . import Refused
-def provide(portable):
+def provide(portable, before_compiling):
+    before_compiling()
     print("compiled", "with portable operators" if portable else "without them")
     if not Path({module!r}).exists():
         raise Refused("there is no C++ compiler")
@@ -107,6 +108,7 @@ def without_half(installed):
     (package / "__init__.py").write_text(TORCH_OUTBACK)
     (package / "variables.py").write_text(VARIABLES)
     (package / "cache.py").write_text(CACHE.format(module=str(kept)))
+    (package / "toolkit.py").write_text("def version():\n    return '0.1.0'\n")
     return installed, kept
 
 
@@ -120,6 +122,8 @@ def test_nothing_is_compiled_unasked(without_half):
 def test_the_half_is_compiled_where_it_is_asked_for(without_half):
     done = without_half[0].run(IMPORT, OUTBACK_COMPILE="1", **ALONE)
     assert done.stdout.splitlines() == ["compiled without them", "2.0"], done.stderr
+    said = f"torch_acme: compiling the torch half for torch {torch.__version__}, once, for minutes"
+    assert done.stderr.splitlines()[0] == said
     (warning,) = (line for line in done.stderr.splitlines() if "Warning" in line)
     assert "torch_acme has no kernels of its own for torch" in warning
 
@@ -134,6 +138,18 @@ def test_the_kernels_of_another_python_serve(without_half):
     assert "torch_acme was built for another Python: it has no _C" in done.stderr
     done = environment.run(IMPORT, OUTBACK_COMPILE="1", **ALONE)
     assert done.stdout.splitlines()[-1] == "2.0" and "Warning" not in done.stderr, done.stderr
+
+
+def test_another_outback_compiles_nothing(without_half):
+    """Its operators might call packed kernels in another way."""
+    environment, _ = without_half
+    manifest = environment.site / "torch_acme/_half/manifest.json"
+    manifest.write_text(json.dumps({"outback": "0.0.9", "files": {}}))
+    done = environment.run(IMPORT, OUTBACK_COMPILE="1", **ALONE)
+    assert done.stderr.splitlines()[-1] == (
+        "ImportError: torch_acme was made with torch-outback 0.0.9, and OUTBACK_COMPILE=1 finds "
+        "0.1.0: pip install torch-outback==0.0.9"
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ import shutil
 import sysconfig
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from . import building, cache_key, cache_lock, trust, variables
@@ -34,13 +35,19 @@ MARK = "~"  # in the name of a folder that a link leads to
 _UNUSED_AFTER = 30 * 24 * 3600  # seconds
 
 
-def provide(rebuild: bool = False, flags: str = "", portable: bool = False) -> Path:
+def provide(
+    rebuild: bool = False,
+    flags: str = "",
+    portable: bool = False,
+    before_compiling: Callable[[], object] = lambda: None,
+) -> Path:
     """The folder with the module _C and lib/*.a for this Python's torch.
 
     Builds it where there is none, or none that is whole: a minute or two, with `flags` as
     OUTBACK_TORCH_HALF_FLAGS (none: Outback's own). `portable`: the module has the portable
-    operators too. Two processes that want it at once build it
-    once; until a rebuild is done, what was there stays. A cache that cannot be written is read.
+    operators too. `before_compiling` is called if it is compiled here. Two processes that want it
+    at once build it once; until a rebuild is done, what was there stays. A cache that cannot be
+    written is read.
     Raises building.Failed where it does not compile, and another Refused where there is nothing to
     compile with, where it cannot be kept, and where others than this user and root could have
     changed what is there.
@@ -63,6 +70,7 @@ def provide(rebuild: bool = False, flags: str = "", portable: bool = False) -> P
         trust.make_private(root)
         with cache_lock.hold(root, key.name):
             if rebuild or not is_whole(root / key.name):  # nobody else has built it meanwhile
+                before_compiling()
                 _build(root, key.name, flags, portable)
     except OSError as error:
         raise Refused(
