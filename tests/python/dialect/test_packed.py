@@ -21,7 +21,7 @@ def test_a_backend_finds_its_own_kernels():
 def test_modules_of_the_host_need_libc_and_libm_only():
     if BACKEND != "python_protected":
         pytest.skip("needs a backend with kernels of the format host")
-    modules = sorted((BUILD / "tests/backends/torch_acme_protected_kernels").glob("*.host"))
+    modules = sorted((BUILD / "tests/backends/torch_acme_protected_library_kernels").glob("*.host"))
     assert len(modules) > 40
     asked = ["nm", "--dynamic", "--undefined-only", *modules]
     lines = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines()
