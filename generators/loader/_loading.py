@@ -70,13 +70,12 @@ def load(
         runtime = _runtime(name)
         packed = _address(runtime, f"{name}_packed_kernels")
         file = _compiled(package, packed != 0) if unfit else _halves()[_TORCH] / _MODULE
-        # Before the registration, which gives way to these kernels.
-        _load_kernels(package)
         module = _module(package, file)
         module._register(
             name,
             module._table(_address(runtime, f"{name}_runtime")),
             packed_kernels=packed,
+            load_kernels=functools.partial(_load_kernels, package),
             amp_dtypes=amp_dtypes,
             unsupported_dtypes=unsupported_dtypes,
             fallback=fallback,
@@ -134,9 +133,12 @@ def _halves() -> dict[str, Path]:
 
 
 def _load_kernels(package: str) -> None:
-    """The package's own, which are of one torch and of no Python."""
+    """The package's own, which are of one torch and of no Python. Called when the backend cannot be
+    refused any more."""
     if (kernels := _HERE / f"_half/torch-{_TORCH}/kernels.so").exists():
         torch.ops.load_library(_checked(kernels))
+    elif kernels.relative_to(_HERE).as_posix() in _hashes():
+        raise ImportError(f"{kernels} is missing: install {_HERE.name} again")
     elif any((_HERE / "_half").glob("torch-*/kernels.so")):
         warnings.warn(
             f"{package} has no kernels of its own for torch {torch.__version__}, as it has for "

@@ -14,6 +14,8 @@
 #include "backend_template/core/kernels/packed_list.h"
 #include "backend_template/python/dtype.h"
 #include "backend_template/python/errors.h"
+#include "backend_template/python/names.h"
+#include "registration/checks.h"
 
 namespace py = pybind11;
 
@@ -75,6 +77,12 @@ outback::fallback_mode fallback_of(const std::string& given) {
                         given + "\"");
 }
 
+// All that can be refused before anything of the package is loaded for good.
+void check(const outback::backend_options& options) {
+  outback::registration::check_registrable(options);
+  if (!outback::is_registered()) outback::python::check_names_free(options);
+}
+
 int execute(PyObject* self) {
   try {
     auto module = py::reinterpret_borrow<py::module_>(self);
@@ -84,7 +92,7 @@ int execute(PyObject* self) {
     module.def(
         "_register",
         [module](const std::string& name, uintptr_t table, uintptr_t packed_kernels,
-                 const std::vector<py::object>& amp_dtypes,
+                 const py::object& load_kernels, const std::vector<py::object>& amp_dtypes,
                  const std::vector<py::object>& unsupported_dtypes, const std::string& fallback,
                  const std::vector<std::string>& excluded_operators, bool tensor_methods,
                  bool module_methods, bool packed_sequence_methods, bool storage_methods) mutable {
@@ -99,16 +107,21 @@ int execute(PyObject* self) {
               .module_methods = module_methods,
               .packed_sequence_methods = packed_sequence_methods,
               .storage_methods = storage_methods};
+          with_readable_errors([&] { check(options); });
+          // The registration gives way to these. They stay in the process: if it were refused, they
+          // would compute on another backend's tensors.
+          if (!load_kernels.is_none()) load_kernels();
           set_packed(packed_kernels);
           with_readable_errors([&] { outback::register_backend(module, options); });
           py::delattr(module, "_table");
           py::delattr(module, "_register");
         },
         py::arg("name"), py::arg("table"), py::kw_only(), py::arg("packed_kernels") = 0,
-        py::arg("amp_dtypes") = py::tuple(), py::arg("unsupported_dtypes") = py::tuple(),
-        py::arg("fallback") = "allow", py::arg("excluded_operators") = py::tuple(),
-        py::arg("tensor_methods") = true, py::arg("module_methods") = true,
-        py::arg("packed_sequence_methods") = true, py::arg("storage_methods") = true);
+        py::arg("load_kernels") = py::none(), py::arg("amp_dtypes") = py::tuple(),
+        py::arg("unsupported_dtypes") = py::tuple(), py::arg("fallback") = "allow",
+        py::arg("excluded_operators") = py::tuple(), py::arg("tensor_methods") = true,
+        py::arg("module_methods") = true, py::arg("packed_sequence_methods") = true,
+        py::arg("storage_methods") = true);
     return 0;
   } catch (...) {
     outback::python::set_python_error();

@@ -31,6 +31,20 @@ def test_plain_import_registers_the_backend(installed):
     assert done.stdout == "acme:0\n", done.stderr
 
 
+def test_a_backend_that_is_refused_leaves_no_kernels_behind(installed):
+    """They would compute on the tensors of the backend that is loaded in its place."""
+    file = installed.site / "torch_acme/__init__.py"
+    file.write_text(file.read_text().replace("[torch.float16, torch.bfloat16]", "[torch.int8]"))
+    done = installed.run(
+        "import torch\n"
+        "try: import torch_acme\n"
+        "except ImportError as error: print('amp_dtypes' in str(error))\n"
+        "print(torch._C._dispatch_has_kernel_for_dispatch_key('aten::zero_', 'PrivateUse1'))",
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+    )
+    assert done.stdout == "True\nFalse\n", done.stderr
+
+
 def test_plain_import_works_with_autoload_on(installed):
     done = installed.run("import torch_acme, torch; print(torch.zeros(1).acme().device)")
     assert done.stdout == "acme:0\n", done.stderr

@@ -43,6 +43,14 @@ def test_a_part_with_another_hash_is_not_loaded(with_manifest, part):
     assert done.stderr.splitlines()[-1] == why
 
 
+def test_kernels_that_the_manifest_names_are_missed(with_manifest):
+    (file,) = (with_manifest.site / "torch_acme").glob("_half/*/kernels.so")
+    file.unlink()
+    done = with_manifest.run(IMPORT, **ALONE)
+    why = f"ImportError: {file} is missing: install torch_acme again"
+    assert done.stderr.splitlines()[-1] == why
+
+
 def test_a_part_that_no_manifest_names_is_loaded(with_manifest):
     """As that of a build tree, which has none."""
     file = with_manifest.site / "torch_acme/_half/manifest.json"
