@@ -102,7 +102,10 @@ function(outback_add_backend name)
     outback_add_portable_kernels(${arg_TARGET}_library FORMATS ${arg_KERNELS} ${operators})
   endif()
 
-  if(arg_SOURCES AND NOT OUTBACK_RUNTIME_ONLY)
+  if(arg_SOURCES AND OUTBACK_RUNTIME_ONLY)
+    # Never built: the project may give it libraries and folders, as it does where there is a torch.
+    add_library(${arg_TARGET}_kernels MODULE EXCLUDE_FROM_ALL ${arg_SOURCES})
+  elseif(arg_SOURCES)
     add_library(${arg_TARGET}_kernels MODULE ${arg_SOURCES})
     outback_target_defaults(${arg_TARGET}_kernels)
     _outback_without_paths(${arg_TARGET}_kernels)
