@@ -1,26 +1,31 @@
 """Computes ten operators on the device of a package, and compares them with the CPU's results.
 
-    python -I ten_operators.py FOLDER PACKAGE TORCH
+    python -I ten_operators.py FOLDER PACKAGE TORCH RESULT
 
-FOLDER has the package, and what lies beside it. Prints one line of JSON: {"device": "acme",
-"devices": 1, "operators": 10, "wrong": []}. Needs torch and nothing of Outback's.
+FOLDER has the package, and what lies beside it. Writes JSON to the file RESULT: {"device": "acme",
+"devices": 1, "operators": 10, "wrong": []}; a runtime may print what it likes. Needs torch and
+nothing of Outback's.
 """
 
 import importlib
+import importlib.machinery
 import json
+import os
 import sys
 
 
 def main() -> None:
-    folder, package, wanted = sys.argv[1:]
+    folder, package, wanted, result = sys.argv[1:]
     sys.path.insert(0, folder)
+    # Before those of packages that are installed editable, of which this may be one.
+    sys.meta_path.insert(0, importlib.machinery.PathFinder)
     import torch
 
     if ".".join(torch.__version__.split(".")[:2]) != wanted:
         raise SystemExit(f"expected torch {wanted}, and this is {torch.__version__}")
     importlib.import_module(package)
-    half = f"torch-{wanted}"
-    if half not in (file := sys.modules[f"{package}._C"].__file__ or ""):
+    half = os.path.join(folder, package, "_half", f"torch-{wanted}", "")
+    if not (file := sys.modules[f"{package}._C"].__file__ or "").startswith(half):
         raise SystemExit(f"expected the half of torch {wanted}, and loaded {file}")
     device = torch._C._get_privateuse1_backend_name()
     devices = torch.get_device_module(device).device_count()
@@ -28,7 +33,8 @@ def main() -> None:
     if devices:
         wrong = [name for name, case in CASES.items() if not agrees(torch, case, device)]
         found |= {"operators": len(CASES), "wrong": wrong}
-    print(json.dumps(found))
+    with open(result, "w", encoding="utf-8") as file:
+        json.dump(found, file)
 
 
 def agrees(torch, case, device: str) -> bool:

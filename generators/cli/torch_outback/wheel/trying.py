@@ -24,8 +24,10 @@ def half(wheel: Wheel, torch: str, environment: Environment, name: str) -> str:
     """
     package = layout.package(wheel.files)
     with tempfile.TemporaryDirectory() as folder:
-        archive.unpack(wheel, Path(folder))
-        command = [os.fspath(environment.python), "-I", os.fspath(_PROGRAM), folder, package, torch]
+        there, result = Path(folder, "site"), Path(folder, "result.json")
+        archive.unpack(wheel, there)
+        words = [_PROGRAM, there, package, torch, result]
+        command = [os.fspath(environment.python), "-I", *map(os.fspath, words)]
         # Not by itself: another backend of the environment would be loaded first.
         given = {**environment.variables(), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
         try:
@@ -35,15 +37,17 @@ def half(wheel: Wheel, torch: str, environment: Environment, name: str) -> str:
                 env=given,
                 capture_output=True,
                 text=True,
+                errors="replace",
                 timeout=_SECONDS,
             )
         except subprocess.TimeoutExpired:
             raise Refused(f"{name} fails its test: no answer after {_SECONDS} seconds") from None
-    if done.returncode:
+        said = result.read_text(encoding="utf-8") if result.exists() else ""
+    if done.returncode or not said:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         why = lines[-1] if lines else f"it ended with {done.returncode}"
         raise Refused(f"{name} fails its test: {why}")
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = json.loads(said)
     if found["wrong"]:
         raise Refused(
             f"{name} fails its test: on {found['device']} these operators do not compute what the "
