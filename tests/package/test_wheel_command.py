@@ -136,6 +136,52 @@ def test_what_a_build_makes_is_no_source(project):
     assert projects.load(project).hash_of_sources() != before
 
 
+@pytest.mark.parametrize("name", ["torch_acme/dist/x.py", "src/build/x.cpp", "linked/x.h"])
+def test_what_is_below_the_top_is_a_source(project, tmp_path, name):
+    (tmp_path / "common").mkdir()
+    (project / "linked").symlink_to(tmp_path / "common")
+    (tmp_path / "common/itself").symlink_to(tmp_path / "common")
+    file = project / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("1")
+    before = projects.load(project).hash_of_sources()
+    file.write_text("2")
+    assert projects.load(project).hash_of_sources() != before
+
+
+def test_the_log_of_the_command_itself_is_no_source(project, build):
+    """outback wheel . | tee wheel.log"""
+    log = project / "wheel.log"
+    log.write_text("1")
+    before = projects.load(project).hash_of_sources()
+    log.write_text("2")
+    assert projects.load(project).hash_of_sources() == before
+
+
+def test_what_the_builder_is_told_is_in_the_key(project, build, monkeypatch):
+    outback(project, "--torch", "2.13")
+    monkeypatch.setenv("SKBUILD_CMAKE_BUILD_TYPE", "Debug")
+    outback(project, "--torch", "2.13")
+    assert len(build.made) == 2
+
+
+def test_only_libraries_of_this_machine_are_stripped():
+    files = {
+        "torch_acme/firmware.so": b"\x7fELF\x01\x02\x01" + bytes(11) + b"\x00\xf3" + b"code",
+        "torch_acme/libtext.so": b"INPUT ( libother.so )\n",
+    }
+    assert compiling.stripped(archive.Wheel(files)).files == files
+
+
+def test_what_was_copied_for_the_halves_stays_beside_another_runtime(project, build):
+    outback(project, "--torch", "2.13")
+    (made,) = (project / "dist").glob("*.whl")
+    there, copied = archive.read(made), "torch_acme.libs/libvendor-59c0953a.so"
+    archive.write(archive.Wheel({**there.files, copied: b"library"}), made)
+    assert outback(project, "--runtime-only")[0] == 0
+    assert archive.read(made).files[copied] == b"library"
+
+
 def test_runtime_only_keeps_the_halves(project, build):
     outback(project, "--torch", "2.11,2.13")
     (made,) = (project / "dist").glob("*.whl")

@@ -15,6 +15,7 @@ from packaging.tags import Tag
 from packaging.utils import parse_wheel_filename
 from torch_outback.refused import Refused
 from torch_outback.wheel import archive, manifest, merging, metadata
+from torch_outback.wheel.merging import Single
 
 RUNTIME = "torch_acme/libacme_runtime.so"
 
@@ -169,3 +170,49 @@ def test_a_wheel_that_writes_elsewhere_is_refused(tmp_path):
         written.writestr("../elsewhere.py", "")
     with pytest.raises(Refused, match="outside of its folder"):
         archive.read(path)
+
+
+def test_an_address_of_one_torch_is_no_requirement():
+    made = metadata.with_torches(
+        "Requires-Dist: torch @ https://x/torch-2.13.0.whl\n\n", ["2.11", "2.12"]
+    )
+    assert made == "Requires-Dist: torch<2.13,>=2.11\n\n"
+
+
+def test_a_library_that_needs_torch_has_no_place_outside_the_halves():
+    path = "torch_acme/_ops.so"
+
+    def with_library(torch, content):
+        one = single(torch)
+        return Single(one.name, archive.Wheel({**one.wheel.files, path: content}))
+
+    needs = [b"\0libc10.so\0" + torch for torch in (b"2.11", b"2.13")]
+    with pytest.raises(Refused, match=f"{path} needs torch, and differs in"):
+        merged(with_library("2.11", needs[0]), with_library("2.13", needs[1]))
+    same = merged(with_library("2.11", needs[0]), with_library("2.13", needs[0]))
+    assert same.files[path] == needs[0]
+
+
+def test_metadata_of_a_package_inside_is_not_the_wheels():
+    one = single("2.13").wheel
+    inside = {"torch_acme/_vendor/other-1.dist-info/WHEEL": b"", "note.dist-info": b""}
+    assert archive.Wheel({**one.files, **inside}).dist_info == "torch_acme-0.1.0.dist-info"
+
+
+@pytest.mark.parametrize(
+    ("document", "why"),
+    [
+        ([], "cannot be read: it is no object"),
+        ({"format": 1}, "cannot be read: its files are no objects"),
+        ({"format": 1, "files": []}, "cannot be read: its files are no objects"),
+        ({"format": 1, "files": {"x": {"torch": 5}}}, "cannot be read: its files are no objects"),
+        ({"format": 1, "files": {}}, "does not say what torch 2.13 was compiled against"),
+        ({"format": 2, "files": {}}, "has the format 2, and this Outback reads 1"),
+    ],
+    ids=str,
+)
+def test_a_manifest_that_lies_is_refused(document, why):
+    path = "torch_acme/_half/manifest.json"
+    wheel = archive.Wheel({**single("2.13").wheel.files, path: json.dumps(document).encode()})
+    with pytest.raises(Refused, match=why):
+        manifest.read(wheel, "x.whl")

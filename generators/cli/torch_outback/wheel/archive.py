@@ -30,7 +30,9 @@ class Wheel:
     @property
     def dist_info(self) -> str:
         """The folder of the metadata: "torch_acme-0.1.0.dist-info". Raises Refused."""
-        found = {path.split("/")[0] for path in self.files if path.endswith(".dist-info/WHEEL")}
+        # Not those of packages that a package brings along, further down.
+        paths = [PurePosixPath(path).parts for path in self.files]
+        found = {it[0] for it in paths if it[0].endswith(".dist-info") and it[1:] == ("WHEEL",)}
         if len(found) != 1:
             raise Refused(f"expected one folder .dist-info in the wheel, not {len(found)}")
         return found.pop()

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -65,7 +66,8 @@ def stripped(made: Wheel) -> Wheel:
     """Without what no loader reads, and without the linker's hash of the rest."""
     files = dict(made.files)
     for path in filter(layout.is_library, made.files):
-        files[path] = _stripped(files[path], path)
+        if _is_of_this_machine(files[path]):  # not the device's own programs, nor a linker's text
+            files[path] = _stripped(files[path], path)
     return dataclasses.replace(made, files=files)
 
 
@@ -83,6 +85,13 @@ def _stripped(library: bytes, path: str) -> bytes:
         return file.read_bytes()
 
 
+def _is_of_this_machine(library: bytes) -> bool:
+    """By the header of an ELF file: its class, order of bytes, and processor."""
+    with open(sys.executable, "rb") as program:
+        ours = program.read(20)
+    return library[:6] == ours[:6] and library[18:20] == ours[18:20]
+
+
 def _of_build(text: str) -> list[str]:
     """The lines before pip's own about them."""
     lines = text.splitlines()
@@ -95,4 +104,5 @@ def _of_build(text: str) -> list[str]:
 def flags() -> list[str]:
     """What the user has said of the compiler: a half of other flags is another one."""
     names = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "CMAKE_ARGS", "CMAKE_TOOLCHAIN_FILE")
-    return [variables.text(name) for name in names]
+    of_builder = sorted(name for name in os.environ if name.startswith("SKBUILD_"))
+    return [f"{name}={variables.text(name)}" for name in (*names, *of_builder)]

@@ -49,6 +49,18 @@ def is_of_runtime(path: str) -> bool:
     return is_library(path) and not torch_of(path)
 
 
+def is_copied(path: str) -> bool:
+    """Whether auditwheel has put it there: torch_acme.libs/libvendor-59c0953a.so."""
+    return is_library(path) and re.match(r"[^/]+\.libs/", path) is not None
+
+
+def needs_torch(path: str, content: bytes) -> bool:
+    """Whether it is compiled, has no place for each torch, and asks for torch's libraries, whose
+    names are in its table of strings."""
+    libraries = re.search(rb"\0lib(torch|c10)[a-z0-9_]*\.so\0", content)
+    return is_of_runtime(path) and libraries is not None
+
+
 def numbers(release: str) -> tuple[int, ...]:
     """To compare releases by: "2.9" is older than "2.13"."""
     return tuple(map(int, release.split(".")))

@@ -50,11 +50,19 @@ def read(wheel: Wheel, name: str) -> dict[str, Any]:
         raise Refused(f"{name} was not made by outback wheel: there is no {path} in it") from None
     except ValueError as error:
         raise Refused(f"{path} of {name} cannot be read: {error}") from None
+    if not isinstance(document, dict):
+        raise Refused(f"{path} of {name} cannot be read: it is no object")
     if document.get("format") != _FORMAT:
         raise Refused(
             f"{path} of {name} has the format {document.get('format')}, and this Outback reads "
             f"{_FORMAT}: pip install --upgrade torch-outback"
         )
+    try:
+        there = compiled_against(document)
+    except (AttributeError, KeyError, TypeError):
+        raise Refused(f"{path} of {name} cannot be read: its files are no objects") from None
+    if missing := [it for it in layout.torches(wheel.files) if it not in there]:
+        raise Refused(f"{path} of {name} does not say what torch {missing[0]} was compiled against")
     return document
 
 

@@ -47,6 +47,11 @@ def merge(singles: Sequence[Single]) -> Wheel:
                     f"{path} differs in {owner[path]} and in {single.name}: what is written in "
                     f"Python has to be the same for each torch"
                 )
+            if there != content and layout.needs_torch(path, content):
+                raise Refused(
+                    f"{path} needs torch, and differs in {owner[path]} and in {single.name}: only "
+                    f"SOURCES of outback_add_backend() have a place for each torch"
+                )
             if there != content and layout.is_module(path):
                 raise Refused(f"{owner[path]} and {single.name} are for the same torch and Python")
     info = first.wheel.dist_info

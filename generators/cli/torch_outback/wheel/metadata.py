@@ -36,7 +36,7 @@ def with_torches(metadata: str, torches: Sequence[str]) -> str:
         requirement = _requirement(match[1])
         if requirement is None or not needs_torch(requirement):
             return match[0]
-        requirement.specifier = wanted
+        requirement.specifier, requirement.url = wanted, None  # an address is of one torch
         return f"Requires-Dist: {requirement}"
 
     headers, line, body = metadata.partition("\n\n")

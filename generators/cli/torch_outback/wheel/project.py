@@ -20,8 +20,10 @@ if sys.version_info >= (3, 11):
 else:  # of setuptools, pip and scikit-build-core's own dependencies
     import tomli as tomllib
 
-# Made by builds and tools, and no sources.
-_MADE = {"__pycache__", "build", "dist", "wheelhouse", "node_modules"}
+# Made by tools in any folder, and by builds in the project's own: no sources.
+_MADE = {"__pycache__", "node_modules"}
+_NO_SOURCES = {".log", ".pyc", ".whl"}  # a log may be of the very command that asks
+_MADE_AT_THE_TOP = {"build", "dist", "wheelhouse"}
 
 
 @dataclass(frozen=True)
@@ -86,13 +88,19 @@ def _others(requirements: Sequence[str], known: Sequence[str]) -> list[str]:
 
 
 def _files(folder: Path, without: set[Path]) -> Iterator[Path]:
-    """In an order that is the same everywhere."""
-    for place, folders, names in os.walk(folder):
+    """In an order that is the same everywhere. Links to folders are followed, each folder once."""
+    seen = set()
+    for place, folders, names in os.walk(folder, followlinks=True):
         here = Path(place)
+        if here.resolve() in seen:
+            folders.clear()
+            continue
+        seen.add(here.resolve())
+        made = _MADE | _MADE_AT_THE_TOP if here == folder else _MADE
         folders[:] = sorted(
             name
             for name in folders
-            if name not in _MADE
+            if name not in made
             and not name.startswith(".")
             and not name.endswith(".egg-info")
             and not (here / name / "pyvenv.cfg").exists()
@@ -103,4 +111,4 @@ def _files(folder: Path, without: set[Path]) -> Iterator[Path]:
 
 def _is_source(file: Path) -> bool:
     """A git clone's .git may be a file; a link may lead nowhere."""
-    return file.is_file() and not file.name.startswith(".") and file.suffix not in (".pyc", ".whl")
+    return file.is_file() and not file.name.startswith(".") and file.suffix not in _NO_SOURCES

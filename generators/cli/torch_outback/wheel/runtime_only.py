@@ -54,6 +54,8 @@ def _with_halves(there: Wheel, built: Wheel) -> Wheel:
     """What `built` has, the halves of `there`, and its Pythons and torches. The platform is found
     again, as another runtime may need a newer system."""
     halves = {path: content for path, content in there.files.items() if layout.torch_of(path)}
+    # What auditwheel has copied for the halves' sake.
+    copied = {path: content for path, content in there.files.items() if layout.is_copied(path)}
     if extra := [path for path in built.files if layout.torch_of(path)]:
         raise Refused(f"the project's build made {extra[0]} without a torch")
     pythons, abis, _ = metadata.parts(metadata.tags(there.text("WHEEL")))
@@ -64,7 +66,7 @@ def _with_halves(there: Wheel, built: Wheel) -> Wheel:
     }
     info = built.dist_info
     own = {f"{info}/{name}": text.encode("utf-8") for name, text in texts.items()}
-    files = {**built.files, **halves, **own}
+    files = {**copied, **built.files, **halves, **own}
     return dataclasses.replace(built, files=files, programs=built.programs | there.programs)
 
 
