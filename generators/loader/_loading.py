@@ -136,7 +136,11 @@ def _load_kernels(package: str) -> None:
     """The package's own, which are of one torch and of no Python. Called when the backend cannot be
     refused any more."""
     if (kernels := _HERE / f"_half/torch-{_TORCH}/kernels.so").exists():
-        torch.ops.load_library(_checked(kernels))
+        _checked(kernels)
+        try:
+            torch.ops.load_library(kernels)
+        except OSError as error:  # torch's own text leaves the reason to its cause
+            raise ImportError(f"{kernels} cannot be loaded: {error.__cause__ or error}") from None
     elif kernels.relative_to(_HERE).as_posix() in _hashes():
         raise ImportError(f"{kernels} is missing: install {_HERE.name} again")
     elif any((_HERE / "_half").glob("torch-*/kernels.so")):

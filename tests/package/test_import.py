@@ -45,6 +45,14 @@ def test_a_backend_that_is_refused_leaves_no_kernels_behind(installed):
     assert done.stdout == "True\nFalse\n", done.stderr
 
 
+def test_why_kernels_cannot_be_loaded_is_said(installed):
+    (kernels,) = (installed.site / "torch_acme").glob("_half/*/kernels.so")
+    kernels.write_bytes(b"no library, and long enough for a header" * 9)
+    done = installed.run("import torch_acme", TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    why = f"ImportError: {kernels} cannot be loaded: {kernels}: invalid ELF header"
+    assert done.stderr.splitlines()[-1] == why
+
+
 def test_plain_import_works_with_autoload_on(installed):
     done = installed.run("import torch_acme, torch; print(torch.zeros(1).acme().device)")
     assert done.stdout == "acme:0\n", done.stderr
