@@ -141,7 +141,7 @@ def _load_kernels(package: str) -> None:
             torch.ops.load_library(kernels)
         except OSError as error:  # torch's own text leaves the reason to its cause
             raise ImportError(f"{kernels} cannot be loaded: {error.__cause__ or error}") from None
-    elif kernels.relative_to(_HERE).as_posix() in _hashes():
+    elif kernels.relative_to(_HERE).as_posix() in _manifest()[1]:
         raise ImportError(f"{kernels} is missing: install {_HERE.name} again")
     elif any((_HERE / "_half").glob("torch-*/kernels.so")):
         warnings.warn(

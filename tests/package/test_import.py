@@ -148,8 +148,8 @@ def test_another_python_is_refused(installed):
     assert done.stderr.splitlines()[-1] == (
         "ImportError: torch_acme was built for another Python: it has "
         f"_C.cpython-39-x86_64-linux-gnu.so, and this Python imports {compiled.name}: install the "
-        "torch_acme that was made for it, rebuild it here, or set OUTBACK_COMPILE=1, which compiles "
-        "it here with torch-outback and a C++ compiler."
+        "torch_acme that was made for it, rebuild it here, or set OUTBACK_COMPILE=1, which "
+        "compiles it here with torch-outback and a C++ compiler."
     )
 
 

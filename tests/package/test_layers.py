@@ -67,7 +67,7 @@ MAY_INCLUDE = {
         *(*_TORCH_HALF, "Python", "core", "ops"),
         *("python", "distributed", "module", "methods", "registration"),
     },
-    "loader": {*_TORCH_HALF, "Python", "core", "python"},
+    "loader": {*_TORCH_HALF, "Python", "core", "python", "registration"},
     # What a backend is made of: the public headers alone.
     "project": {"contract", "API", "API for kernels", "torch", "Python"},
 }

@@ -33,8 +33,8 @@ def main() -> None:
     if devices:
         wrong = [name for name, case in CASES.items() if not agrees(torch, case, device)]
         found |= {"operators": len(CASES), "wrong": wrong}
-    with open(result, "w", encoding="utf-8") as file:
-        json.dump(found, file)
+    with open(result, "w", encoding="utf-8") as output:
+        json.dump(found, output)
 
 
 def agrees(torch, case, device: str) -> bool:

@@ -26,8 +26,8 @@ def half(wheel: Wheel, torch: str, environment: Environment, name: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         there, result = Path(folder, "site"), Path(folder, "result.json")
         archive.unpack(wheel, there)
-        words = [_PROGRAM, there, package, torch, result]
-        command = [os.fspath(environment.python), "-I", *map(os.fspath, words)]
+        words = [os.fspath(_PROGRAM), os.fspath(there), package, torch, os.fspath(result)]
+        command = [os.fspath(environment.python), "-I", *words]
         # Not by itself: another backend of the environment would be loaded first.
         given = {**environment.variables(), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
         try:
