@@ -6,11 +6,11 @@ import dataclasses
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from .. import cache_key, toolkit, variables
+from ..conformance.running import interpreter
 from ..refused import Refused
 from . import archive, layout
 from .archive import Wheel
@@ -87,7 +87,7 @@ def _stripped(library: bytes, path: str) -> bytes:
 
 def _is_of_this_machine(library: bytes) -> bool:
     """By the header of an ELF file: its class, order of bytes, and processor."""
-    with open(sys.executable, "rb") as program:
+    with interpreter.path().open("rb") as program:
         ours = program.read(20)
     return library[:6] == ours[:6] and library[18:20] == ours[18:20]
 
