@@ -25,7 +25,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/OutbackPackage.cmake")
 #   RUNTIME_SOURCES <file>...  C or C++ without torch, with one function in C linkage:
 #                              const outback_runtime* <name>_runtime(void)
 #                              They become the library <target>_runtime, for outback_add_runtime_suite, whatever RUNTIME is.
-#                              What they define is visible to SOURCES, and a variable in a header of both is one
+#                              What they define is visible to SOURCES; compiled by GCC, a variable in a header of both is one
 #   SOURCES <file>...          native kernels, which include torch. They become the library <target>_kernels
 #   KERNELS <format>...        host, spirv, ptx, opencl_c: the backend gets the portable operators, whose kernels are compiled
 #                              to these formats and packed: see outback_add_portable_kernels(). So are KERNEL_SOURCES.
@@ -146,7 +146,7 @@ endfunction()
 # _outback_show_all(<target>)
 #
 # Exports what the project's sources define. The runtime and the kernels are libraries of their own, and yet one program: the
-# kernels call the runtime's functions, and a variable in a header of both is one.
+# kernels call the runtime's functions and, by GCC's unique symbols, a variable in a header of both is one.
 function(_outback_show_all target)
   set_target_properties(${target} PROPERTIES C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default
                                              VISIBILITY_INLINES_HIDDEN OFF)
