@@ -11,7 +11,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/OutbackPackage.cmake")
 #
 # Adds the compiled parts of the package of a backend, which are three libraries:
 #
-#   lib<name>_runtime.so         the runtime, and the packed kernels. It includes no torch, so that one serves all of them
+#   lib<package>_runtime.so      the runtime, and the packed kernels. It includes no torch, so that one serves all of them
 #   _half/torch-2.13/_C.<..>.so  the torch half, of one torch and one Python. Nothing of the project is in it
 #   _half/torch-2.13/kernels.so  SOURCES, of one torch; it is missing where there are none
 #
@@ -25,7 +25,8 @@ include("${CMAKE_CURRENT_LIST_DIR}/OutbackPackage.cmake")
 #   RUNTIME_SOURCES <file>...  C or C++ without torch, with one function in C linkage:
 #                              const outback_runtime* <name>_runtime(void)
 #                              They become the library <target>_runtime, for outback_add_runtime_suite, whatever RUNTIME is.
-#                              What they define is visible to SOURCES; compiled by GCC, a variable in a header of both is one
+#                              What they define is visible to SOURCES. Define a variable that both use in one of them: where a
+#                              header of both defines it, GCC makes one of it, and Clang two
 #   SOURCES <file>...          native kernels, which include torch. They become the library <target>_kernels
 #   KERNELS <format>...        host, spirv, ptx, opencl_c: the backend gets the portable operators, whose kernels are compiled
 #                              to these formats and packed: see outback_add_portable_kernels(). So are KERNEL_SOURCES.
@@ -43,6 +44,10 @@ function(outback_add_backend name)
   if(arg_UNPARSED_ARGUMENTS OR arg_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "outback_add_backend(${name}): cannot read ${arg_UNPARSED_ARGUMENTS}"
                         "${arg_KEYWORDS_MISSING_VALUES}")
+  endif()
+  if(NOT CMAKE_CXX_COMPILER_LOADED)
+    message(FATAL_ERROR "outback_add_backend(${name}): the project needs C++, also with a runtime in C: "
+                        "project(... LANGUAGES C CXX)")
   endif()
   if(NOT TARGET outback::libtorch_python AND NOT OUTBACK_RUNTIME_ONLY)
     message(FATAL_ERROR "outback_add_backend(${name}): this Outback has no Python half: the Python headers are missing "
@@ -76,7 +81,7 @@ function(outback_add_backend name)
 
   _outback_add_runtime_library(${name} ${arg_TARGET} "${arg_RUNTIME}" "${arg_RUNTIME_SOURCES}")
   _outback_place(${arg_TARGET}_library "${arg_OUTPUT_DIR}" ${arg_PACKAGE} ${arg_PACKAGE})
-  set_target_properties(${arg_TARGET}_library PROPERTIES OUTPUT_NAME ${name}_runtime)
+  set_target_properties(${arg_TARGET}_library PROPERTIES OUTPUT_NAME ${arg_PACKAGE}_runtime)
 
   set(operators "")
   if(OUTBACK_RUNTIME_ONLY)

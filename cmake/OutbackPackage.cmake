@@ -14,6 +14,10 @@ include_guard(GLOBAL)
 #   <runtime>   RUNTIME of outback_add_backend, and may be empty: autoload loads all but cuda only where torch.cuda has no device
 function(_outback_stage_package package source output runtime)
   set(loading "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../generators/loader/_loading.py")
+  if(EXISTS "${source}/${package}/_loading.py")
+    message(FATAL_ERROR "${source}/${package}/_loading.py has the name of the file that Outback puts into the package: "
+                        "call yours otherwise")
+  endif()
   file(MAKE_DIRECTORY "${output}/${package}")
   configure_file("${loading}" "${output}/${package}/_loading.py" COPYONLY)
   install(FILES "${loading}" DESTINATION "${package}" COMPONENT ${package})

@@ -2,7 +2,7 @@
 
 The build puts this file beside them:
 
-    lib<name>_runtime.so         the runtime, for every torch
+    lib<package>_runtime.so      the runtime, for every torch
     _half/torch-2.13/_C.<...>.so the torch half, for one torch and one Python
     _half/torch-2.13/kernels.so  the package's own kernels for that torch, if it has any
     _half/manifest.json          what `outback wheel` has put there, with hashes
@@ -49,7 +49,7 @@ def load(
     The other arguments are the members of outback::backend_options, in outback/backend.h, which
     says what each does. Raises ImportError, and registers nothing, where no part fits the installed
     torch and this Python, where another backend is registered, and where an argument or the runtime
-    is refused.
+    is refused. A second call, such as importlib.reload makes, changes nothing.
     """
     package = __package__ or _HERE.name
     unfit = _unfit(package)
@@ -88,7 +88,7 @@ def load(
     except ImportError:
         raise
     except (OSError, RuntimeError, TypeError, ValueError) as error:
-        raise ImportError(str(error)) from None
+        raise ImportError(str(error) or repr(error)) from None
     except Exception as error:  # `import torch` goes on after an ImportError only
         raise ImportError(f"the registration of {name} failed") from error
     sys.modules[module.__name__] = sys.modules[package]._C = module  # type: ignore[attr-defined]
@@ -96,10 +96,11 @@ def load(
 
 def _runtime(name: str) -> ctypes.CDLL:
     """Never closed: the backend calls it until the process ends."""
-    library = ctypes.CDLL(os.fspath(_checked(_HERE / f"lib{name}_runtime.so")))
+    file = _HERE / f"lib{_HERE.name}_runtime.so"
+    library = ctypes.CDLL(os.fspath(_checked(file)))
     if not _address(library, f"{name}_runtime"):
         raise ImportError(
-            f"lib{name}_runtime.so has no function {name}_runtime; expected `const "
+            f"{file.name} has no function {name}_runtime; expected `const "
             f"outback_runtime* {name}_runtime(void)` in C linkage, and visible"
         )
     return library

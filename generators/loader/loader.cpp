@@ -3,6 +3,7 @@
 // the backend's runtime, and passes its functions' addresses and the backend's options.
 #include <outback/python.h>
 #include <pybind11/stl.h>
+#include <torch/csrc/Dtype.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "backend_template/python/errors.h"
 #include "backend_template/python/names.h"
 #include "registration/checks.h"
+#include "registration/python/definition.h"
 
 namespace py = pybind11;
 
@@ -63,18 +65,44 @@ void set_packed(uintptr_t function) {
   outback::core::set_packed_modules(std::span(first, count));
 }
 
-std::vector<c10::ScalarType> dtypes_of(const std::vector<py::object>& given) {
+[[noreturn]] void refuse(const char* option, const char* expected, const py::object& given) {
+  throw py::type_error(std::string(option) + ": expected " + expected + ", but found " +
+                       py::repr(given).cast<std::string>());
+}
+
+// An option of the backend. As a parameter of its own type, its error would be pybind11's, which
+// lists all parameters and all arguments.
+template <class Option>
+Option read(const char* option, const char* expected, const py::object& given) {
+  try {
+    return py::cast<Option>(given);
+  } catch (const py::cast_error&) {
+    refuse(option, expected, given);
+  }
+}
+
+bool read_flag(const char* option, const py::object& given) {
+  return read<bool>(option, "True or False", given);
+}
+
+std::vector<c10::ScalarType> read_dtypes(const char* option, const py::object& given) {
+  constexpr const char* expected = "a sequence of torch.dtype";
   std::vector<c10::ScalarType> dtypes;
-  for (const py::object& each : given) dtypes.push_back(outback::python::as_scalar_type(each));
+  for (const auto& each : read<std::vector<py::object>>(option, expected, given)) {
+    if (!THPDtype_Check(each.ptr())) refuse(option, expected, given);
+    dtypes.push_back(outback::python::as_scalar_type(each));
+  }
   return dtypes;
 }
 
-outback::fallback_mode fallback_of(const std::string& given) {
-  if (given == "allow") return outback::fallback_mode::allow;
-  if (given == "warn") return outback::fallback_mode::warn;
-  if (given == "error") return outback::fallback_mode::error;
-  throw py::value_error("fallback: expected \"allow\", \"warn\" or \"error\", but found \"" +
-                        given + "\"");
+outback::fallback_mode read_fallback(const py::object& given) {
+  constexpr const char* expected = "\"allow\", \"warn\" or \"error\"";
+  const auto mode = read<std::string>("fallback", expected, given);
+  if (mode == "allow") return outback::fallback_mode::allow;
+  if (mode == "warn") return outback::fallback_mode::warn;
+  if (mode == "error") return outback::fallback_mode::error;
+  throw py::value_error(std::string("fallback: expected ") + expected + ", but found \"" +
+                        mode + "\"");
 }
 
 // All that can be refused before anything of the package is loaded for good.
@@ -91,22 +119,26 @@ int execute(PyObject* self) {
     // torch.<name>.
     module.def(
         "_register",
-        [module](const std::string& name, uintptr_t table, uintptr_t packed_kernels,
-                 const py::object& load_kernels, const std::vector<py::object>& amp_dtypes,
-                 const std::vector<py::object>& unsupported_dtypes, const std::string& fallback,
-                 const std::vector<std::string>& excluded_operators, bool tensor_methods,
-                 bool module_methods, bool packed_sequence_methods, bool storage_methods) mutable {
+        [module](const py::object& name, uintptr_t table, uintptr_t packed_kernels,
+                 const py::object& load_kernels, const py::object& amp_dtypes,
+                 const py::object& unsupported_dtypes, const py::object& fallback,
+                 const py::object& excluded_operators, const py::object& tensor_methods,
+                 const py::object& module_methods, const py::object& packed_sequence_methods,
+                 const py::object& storage_methods) mutable {
           const outback::backend_options options = {
-              .name = name,
+              .name = read<std::string>("name", "text", name),
               .runtime = at_address<const outback_runtime>(table),
-              .amp_dtypes = dtypes_of(amp_dtypes),
-              .unsupported_dtypes = dtypes_of(unsupported_dtypes),
-              .fallback = fallback_of(fallback),
-              .excluded_operators = excluded_operators,
-              .tensor_methods = tensor_methods,
-              .module_methods = module_methods,
-              .packed_sequence_methods = packed_sequence_methods,
-              .storage_methods = storage_methods};
+              .amp_dtypes = read_dtypes("amp_dtypes", amp_dtypes),
+              .unsupported_dtypes = read_dtypes("unsupported_dtypes", unsupported_dtypes),
+              .fallback = read_fallback(fallback),
+              .excluded_operators = read<std::vector<std::string>>(
+                  "excluded_operators", "a sequence of texts such as \"aten::add.Tensor\"",
+                  excluded_operators),
+              .tensor_methods = read_flag("tensor_methods", tensor_methods),
+              .module_methods = read_flag("module_methods", module_methods),
+              .packed_sequence_methods =
+                  read_flag("packed_sequence_methods", packed_sequence_methods),
+              .storage_methods = read_flag("storage_methods", storage_methods)};
           with_readable_errors([&] { check(options); });
           // The registration gives way to these. They stay in the process: if it were refused, they
           // would compute on another backend's tensors.
@@ -131,16 +163,6 @@ int execute(PyObject* self) {
 
 }  // namespace
 
-// In two phases, so that Python executes the module again if it was taken out of sys.modules.
 extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
-  PYBIND11_CHECK_PYTHON_VERSION
-  static PyModuleDef_Slot slots[] = {
-      {Py_mod_exec, reinterpret_cast<void*>(&execute)},
-#ifdef Py_mod_multiple_interpreters  // from Python 3.12 on
-      {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
-#endif
-      {0, nullptr}};
-  static PyModuleDef definition = {
-      PyModuleDef_HEAD_INIT, "_C", nullptr, 0, nullptr, slots, nullptr, nullptr, nullptr};
-  return PyModuleDef_Init(&definition);
+  return outback::python::module_definition("_C", &execute);
 }

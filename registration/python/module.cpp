@@ -1,8 +1,9 @@
-// The extension module of OUTBACK_MODULE, made with Python's C API (multi-phase initialization).
+// The extension module of OUTBACK_MODULE.
 #include "outback/module.h"
 
 #include "backend_template/python/errors.h"
 #include "outback/python.h"
+#include "registration/python/definition.h"
 
 namespace py = pybind11;
 
@@ -34,18 +35,8 @@ int execute(PyObject* self) {
 }  // namespace
 
 PyObject* module_definition(const char* name, backend_options (*options)()) noexcept {
-  PYBIND11_CHECK_PYTHON_VERSION
-  static PyModuleDef_Slot slots[] = {
-      {Py_mod_exec, reinterpret_cast<void*>(&execute)},
-#ifdef Py_mod_multiple_interpreters  // from Python 3.12 on
-      {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
-#endif
-      {0, nullptr}};
-  static PyModuleDef definition = {
-      PyModuleDef_HEAD_INIT, nullptr, nullptr, 0, nullptr, slots, nullptr, nullptr, nullptr};
   options_of_module = options;
-  definition.m_name = name;
-  return PyModuleDef_Init(&definition);
+  return python::module_definition(name, &execute);
 }
 
 }  // namespace outback::detail

@@ -28,7 +28,7 @@ def single(torch: str, python: str = "311", **changed: bytes) -> Single:
     files = {
         "_torch_acme_autoload.py": b"def load(): pass\n",
         "torch_acme/__init__.py": b"from ._loading import load\n",
-        "torch_acme/libacme_runtime.so": b"\x7fELF the runtime \0GLIBC_2.4\0GLIBC_2.34\0",
+        "torch_acme/libtorch_acme_runtime.so": b"\x7fELF the runtime \0GLIBC_2.4\0GLIBC_2.34\0",
         f"{half}/kernels.so": f"kernels for {torch}".encode(),
         module: f"half for {torch} and {python}".encode(),
         f"{info}/METADATA": METADATA.format(torch=torch).encode(),

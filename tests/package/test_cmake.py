@@ -150,16 +150,37 @@ def test_each_folder_of_a_project_may_ask_for_outback(tmp_path, order):
     assert "null_suite.summary" in said and "host_suite.summary" in said
 
 
-def test_a_project_without_torch_has_no_backend_and_is_told_why(tmp_path):
-    text = TWO_FOLDERS.partition("enable")[0] + (
-        "set(OUTBACK_BUILD_TORCH OFF)\nfind_package(Outback REQUIRED)\n"
-        "outback_add_backend(foo SOURCES foo.cpp)\n"
-    )
+def refused(folder: Path, text: str, *arguments: str) -> str:
     with pytest.raises(pytest.fail.Exception) as failed:
-        vendor(tmp_path, text)
-    words = " ".join(str(failed.value).split())
+        vendor(folder, text, *arguments)
+    return " ".join(str(failed.value).split())
+
+
+BACKEND = """\
+cmake_minimum_required(VERSION 3.24)
+project(vendor LANGUAGES CXX)
+find_package(Outback REQUIRED)
+outback_add_backend(foo RUNTIME host)
+"""
+
+
+def test_a_project_without_torch_has_no_backend_and_is_told_why(tmp_path):
+    words = refused(tmp_path, BACKEND, "-DOUTBACK_BUILD_TORCH=OFF")
     assert "outback_add_backend(foo): this Outback has no Python half" in words
     assert "OUTBACK_BUILD_TORCH or OUTBACK_BUILD_PYTHON was OFF" in words
+
+
+def test_a_project_in_c_is_told_what_to_write(tmp_path):
+    words = refused(tmp_path, BACKEND.replace("CXX", "C"), "-DOUTBACK_RUNTIME_ONLY=ON")
+    assert "outback_add_backend(foo): the project needs C++" in words
+    assert "project(... LANGUAGES C CXX)" in words
+
+
+def test_a_package_with_a_file_of_outbacks_name_is_refused(tmp_path):
+    (tmp_path / "torch_foo").mkdir()
+    (tmp_path / "torch_foo/_loading.py").touch()
+    words = refused(tmp_path, BACKEND, "-DOUTBACK_RUNTIME_ONLY=ON")
+    assert "torch_foo/_loading.py has the name of the file that Outback puts into" in words
 
 
 # In place of add_subdirectory: a folder's own at its end, the last one first.

@@ -17,7 +17,7 @@ def for_another_torch(installed):
     """An environment whose torch_acme says that it was made for another torch."""
     (half,) = (installed.site / "torch_acme/_half").iterdir()
     # If a compiled part were loaded before the check, this is what would be noticed.
-    for compiled in (*half.iterdir(), installed.site / "torch_acme/libacme_runtime.so"):
+    for compiled in (*half.iterdir(), installed.site / "torch_acme/libtorch_acme_runtime.so"):
         compiled.write_bytes(b"not a library")
     half.rename(half.with_name(f"torch-{OTHER}"))
     return installed
@@ -157,19 +157,37 @@ def test_another_python_is_refused(installed):
     "argument, instead, words",
     [
         ("amp_dtypes=[torch.float16,", "amp_dtypes=[torch.int32,", "amp_dtypes has Int"),
-        ("amp_dtypes=[torch.float16,", "amp_dtypes=['half',", "expected a torch.dtype"),
+        (
+            "amp_dtypes=[torch.float16,",
+            "amp_dtypes=['half',",
+            "amp_dtypes: expected a sequence of torch.dtype",
+        ),
         (
             "unsupported",
             'fallback="never",\n    unsupported',
             'fallback: expected "allow", "warn" or',
         ),
-        ('"acme",', '"zeta",', "libzeta_runtime.so has no function zeta_runtime; expected "),
-        ('"acme",', '"nobody",', "libnobody_runtime.so: cannot open shared object file"),
+        ('"acme",', '"zeta",', "libtorch_acme_runtime.so has no function zeta_runtime; expected "),
+        (
+            "unsupported",
+            "fallback=None,\n    unsupported",
+            'fallback: expected "allow", "warn" or "error", but found None',
+        ),
+        (
+            "unsupported",
+            "excluded_operators='aten::mm',\n    unsupported",
+            'excluded_operators: expected a sequence of texts such as "aten::add.Tensor", but found '
+            "'aten::mm'",
+        ),
+        (
+            "unsupported",
+            "tensor_methods='no',\n    unsupported",
+            "tensor_methods: expected True or False, but found 'no'",
+        ),
     ],
 )
 def test_what_the_registration_refuses_fails_the_import(installed, argument, instead, words):
     package = installed.site / "torch_acme"
-    shutil.copy(package / "libacme_runtime.so", package / "libzeta_runtime.so")
     text = (package / "__init__.py").read_text()
     assert text.count(argument) == 1
     (package / "__init__.py").write_text(text.replace(argument, instead))
@@ -184,7 +202,7 @@ def test_a_module_of_the_package_may_have_the_name_of_a_compiled_part(installed)
     assert done.stdout == "True\n", done.stderr
 
 
-@pytest.mark.parametrize("part", ["libacme_runtime.so", "_half/*/_C.*", "_half/*/kernels.so"])
+@pytest.mark.parametrize("part", ["libtorch_acme_runtime.so", "_half/*/_C.*", "_half/*/kernels.so"])
 def test_import_torch_survives_a_compiled_part_that_does_not_load(installed, part):
     (compiled,) = (installed.site / "torch_acme").glob(part)
     compiled.write_bytes(b"not a library")

@@ -167,9 +167,18 @@ def test_what_the_author_deleted_stays_deleted(project):
 def test_an_edited_file_that_outback_gave_up_is_kept(project):
     edit(project / "src/version.h", "0.1.0", "0.2.0")
     done = outback("update", str(project))
-    assert done.exit_code == 0, done.output
-    assert "kept since it was edited: src/version.h" in done.output
+    assert done.exit_code == 1, done.output
+    assert "kept since it was edited: move your edits: src/version.h" in done.output
     assert "0.2.0" in (project / "src/version.h").read_text()
+    assert "src/module.cpp" not in done.stderr
+
+
+def test_edited_options_of_the_module_are_to_be_moved(project):
+    edit(project / "src/module.cpp", '.name = "foo"', '.name = "foo", .fallback = warn')
+    done = outback("update", str(project))
+    assert done.exit_code == 1, done.output
+    assert "arguments of load() in torch_foo/__init__.py now" in done.stderr
+    assert ".fallback = warn" in (project / "src/module.cpp").read_text()
 
 
 def test_a_second_update_has_nothing_to_do(project):

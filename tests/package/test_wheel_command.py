@@ -56,7 +56,7 @@ def build(monkeypatch):
         build.made.append("the runtime" if without_torch else torch)
         if torch == build.fails_at:
             raise Refused("the project's wheel could not be built")
-        made = single("2.13", libacme_runtime=b"new") if without_torch else single(torch)
+        made = single("2.13", libtorch_acme_runtime=b"new") if without_torch else single(torch)
         if without_torch:
             files = {path: text for path, text in made.wheel.files.items() if "_half" not in path}
             return type(made)(made.name, archive.Wheel(files))
@@ -191,11 +191,11 @@ def test_runtime_only_keeps_the_halves(project, build):
     after = archive.read(made)
     changed = {path for path, content in after.files.items() if before.files.get(path) != content}
     assert changed == {
-        "torch_acme/libacme_runtime.so",
+        "torch_acme/libtorch_acme_runtime.so",
         "torch_acme/_half/manifest.json",
         "torch_acme-0.1.0.dist-info/RECORD",
     }
-    runtime = manifest.read(after, made.name)["files"]["libacme_runtime.so"]
+    runtime = manifest.read(after, made.name)["files"]["libtorch_acme_runtime.so"]
     assert runtime["sha256"] == hashlib.sha256(b"new").hexdigest()
 
 

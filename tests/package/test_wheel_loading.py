@@ -33,7 +33,7 @@ def test_a_package_is_loaded_with_its_manifest(with_manifest):
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("part", ["libacme_runtime.so", "_half/*/_C.*", "_half/*/kernels.so"])
+@pytest.mark.parametrize("part", ["libtorch_acme_runtime.so", "_half/*/_C.*", "_half/*/kernels.so"])
 def test_a_part_with_another_hash_is_not_loaded(with_manifest, part):
     (file,) = (with_manifest.site / "torch_acme").glob(part)
     # It would load: what follows a library's own bytes is read by nobody.
@@ -62,7 +62,7 @@ def test_a_part_that_no_manifest_names_is_loaded(with_manifest):
     assert with_manifest.run(IMPORT, **ALONE).stdout == "2.0\n"
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"files": {"libacme_runtime.so": 1}}'])
+@pytest.mark.parametrize("text", ["", "[]", '{"files": {"libtorch_acme_runtime.so": 1}}'])
 def test_a_manifest_that_cannot_be_read_is_refused(with_manifest, text):
     file = with_manifest.site / "torch_acme/_half/manifest.json"
     file.write_text(text)

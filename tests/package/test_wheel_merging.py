@@ -17,7 +17,7 @@ from torch_outback.refused import Refused
 from torch_outback.wheel import archive, manifest, merging, metadata
 from torch_outback.wheel.merging import Single
 
-RUNTIME = "torch_acme/libacme_runtime.so"
+RUNTIME = "torch_acme/libtorch_acme_runtime.so"
 
 
 def merged(*singles):
@@ -79,7 +79,7 @@ def test_the_kernels_of_one_torch_are_those_of_all_pythons():
 
 
 def test_the_runtime_is_the_first_ones():
-    wheel = merged(single("2.11", libacme_runtime=b"first"), single("2.13"))
+    wheel = merged(single("2.11", libtorch_acme_runtime=b"first"), single("2.13"))
     assert wheel.files[RUNTIME] == b"first"
 
 
@@ -144,7 +144,7 @@ def test_the_manifest_says_what_is_in_it():
     document = json.loads(wheel.files["torch_acme/_half/manifest.json"])
     assert document == manifest.read(wheel, "a wheel")
     assert document["sources"] == {"sha256": "abcd"} and document["abi"] == manifest.abi()
-    runtime = document["files"]["libacme_runtime.so"]
+    runtime = document["files"]["libtorch_acme_runtime.so"]
     assert runtime == {
         "sha256": hashlib.sha256(wheel.files[RUNTIME]).hexdigest(),
         "glibc": "2.34",

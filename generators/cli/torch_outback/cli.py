@@ -261,18 +261,25 @@ def _update(
         ("added", changes.added),
         ("merged", changes.merged),
         ("removed", changes.removed),
-        ("no longer Outback's, kept since it was edited", changes.kept),
+        ("no longer Outback's, kept since it was edited: move your edits", changes.kept),
         ("new in Outback, left out since it was deleted", changes.left_out),
         ("CONFLICT", changes.conflicts),
     ):
         for path in paths:
             click.echo(f"{what}: {path}")
+    if "src/module.cpp" in changes.kept:
+        click.echo(_MOVE_OPTIONS.format(name=answers.load(project).name), err=True)
     if changes.conflicts:
         click.echo(_RESOLVE, err=True)
+    if changes.conflicts or changes.kept:
         context.exit(1)
 
 
 _RESOLVE = "resolve the conflicts, which are marked as git marks them"
+_MOVE_OPTIONS = (
+    "src/module.cpp is compiled no longer: the options of the backend are arguments of load() in "
+    "torch_{name}/__init__.py now, by the same names. Write yours there, and delete the file"
+)
 
 
 def _say_how_it_stands(state: updating.State) -> None:
