@@ -1,7 +1,7 @@
-// The extension module of every backend's package, and of torch_outback.load(): the torch half, of
-// one torch and one Python. Nothing of a backend is compiled into it; Python opens the library of
-// the backend's runtime, and passes its functions' addresses and the backend's options.
-#include <outback/python.h>
+// Python opens the library of the backend's runtime, and passes its functions' addresses and the
+// backend's options.
+#include "generators/loader/loader.h"
+
 #include <pybind11/stl.h>
 #include <torch/csrc/Dtype.h>
 
@@ -16,11 +16,13 @@
 #include "backend_template/python/dtype.h"
 #include "backend_template/python/errors.h"
 #include "backend_template/python/names.h"
+#include "outback/python.h"
 #include "registration/checks.h"
 #include "registration/python/definition.h"
 
 namespace py = pybind11;
 
+namespace outback::loader {
 namespace {
 
 template <class Function>
@@ -39,9 +41,9 @@ auto with_readable_errors(Body&& body) {
   } catch (const py::builtin_exception&) {
     throw;
   } catch (const c10::Error& error) {  // what() would add torch's backtrace
-    outback::python::set_error_text(PyExc_RuntimeError, error.what_without_backtrace());
+    python::set_error_text(PyExc_RuntimeError, error.what_without_backtrace());
   } catch (const std::exception& error) {
-    outback::python::set_error_text(PyExc_RuntimeError, error.what());
+    python::set_error_text(PyExc_RuntimeError, error.what());
   }
   throw py::error_already_set();
 }
@@ -58,11 +60,10 @@ uintptr_t table_of(uintptr_t function) {
 // The runtime library's function <name>_packed_kernels; 0 where it has none.
 void set_packed(uintptr_t function) {
   if (function == 0) return;
-  using outback::packed_module;
   std::size_t count = 0;
   const packed_module* const first =
       at_address<const packed_module*(std::size_t*)>(function)(&count);
-  outback::core::set_packed_modules(std::span(first, count));
+  core::set_packed_modules(std::span(first, count));
 }
 
 [[noreturn]] void refuse(const char* option, const char* expected, const py::object& given) {
@@ -90,25 +91,25 @@ std::vector<c10::ScalarType> read_dtypes(const char* option, const py::object& g
   std::vector<c10::ScalarType> dtypes;
   for (const auto& each : read<std::vector<py::object>>(option, expected, given)) {
     if (!THPDtype_Check(each.ptr())) refuse(option, expected, given);
-    dtypes.push_back(outback::python::as_scalar_type(each));
+    dtypes.push_back(python::as_scalar_type(each));
   }
   return dtypes;
 }
 
-outback::fallback_mode read_fallback(const py::object& given) {
+fallback_mode read_fallback(const py::object& given) {
   constexpr const char* expected = "\"allow\", \"warn\" or \"error\"";
   const auto mode = read<std::string>("fallback", expected, given);
-  if (mode == "allow") return outback::fallback_mode::allow;
-  if (mode == "warn") return outback::fallback_mode::warn;
-  if (mode == "error") return outback::fallback_mode::error;
-  throw py::value_error(std::string("fallback: expected ") + expected + ", but found \"" +
-                        mode + "\"");
+  if (mode == "allow") return fallback_mode::allow;
+  if (mode == "warn") return fallback_mode::warn;
+  if (mode == "error") return fallback_mode::error;
+  throw py::value_error(std::string("fallback: expected ") + expected + ", but found \"" + mode +
+                        "\"");
 }
 
 // All that can be refused before anything of the package is loaded for good.
-void check(const outback::backend_options& options) {
-  outback::registration::check_registrable(options);
-  if (!outback::is_registered()) outback::python::check_names_free(options);
+void check(const backend_options& options) {
+  registration::check_registrable(options);
+  if (!is_registered()) python::check_names_free(options);
 }
 
 int execute(PyObject* self) {
@@ -125,7 +126,7 @@ int execute(PyObject* self) {
                  const py::object& excluded_operators, const py::object& tensor_methods,
                  const py::object& module_methods, const py::object& packed_sequence_methods,
                  const py::object& storage_methods) mutable {
-          const outback::backend_options options = {
+          const backend_options options = {
               .name = read<std::string>("name", "text", name),
               .runtime = at_address<const outback_runtime>(table),
               .amp_dtypes = read_dtypes("amp_dtypes", amp_dtypes),
@@ -144,7 +145,7 @@ int execute(PyObject* self) {
           // would compute on another backend's tensors.
           if (!load_kernels.is_none()) load_kernels();
           set_packed(packed_kernels);
-          with_readable_errors([&] { outback::register_backend(module, options); });
+          with_readable_errors([&] { register_backend(module, options); });
           py::delattr(module, "_table");
           py::delattr(module, "_register");
         },
@@ -156,13 +157,15 @@ int execute(PyObject* self) {
         py::arg("storage_methods") = true);
     return 0;
   } catch (...) {
-    outback::python::set_python_error();
+    python::set_python_error();
     return -1;
   }
 }
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
-  return outback::python::module_definition("_C", &execute);
+PyObject* module_definition() noexcept {
+  return python::module_definition("_C", &execute);
 }
+
+}  // namespace outback::loader

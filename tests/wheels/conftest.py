@@ -6,7 +6,7 @@ Each torch is gigabytes to download: ./dev test --all runs these tests.
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -44,13 +44,15 @@ def outback() -> Callable[..., str]:
 
 @pytest.fixture(scope="session")
 def make_wheel(outback) -> Callable[..., Path]:
-    """`make_wheel(name, *options)`: of a new project."""
+    """`make_wheel(name, torches, edit)`: of a new project, which `edit` may change."""
 
-    def make(name: str, *options: str) -> Path:
+    def make(name: str, torches: Sequence[str], edit: Callable[[Path], None] | None = None) -> Path:
         WORK.mkdir(parents=True, exist_ok=True)
         if not (WORK / name).exists():
             outback("new", name, "--yes", "--toolkit", ROOT)
-        outback("wheel", name, "--no-repair", "--yes", *options)
+            if edit:
+                edit(WORK / name)
+        outback("wheel", name, "--no-repair", "--yes", "--torch", ",".join(torches))
         (made,) = (WORK / name / "dist").glob("*.whl")
         return made
 
@@ -59,7 +61,21 @@ def make_wheel(outback) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def wheel(make_wheel) -> Path:
-    return make_wheel("acme", "--torch", ",".join(sorted(TORCHES)))
+    return make_wheel("acme", sorted(TORCHES))
+
+
+@pytest.fixture(scope="session")
+def wheel_of_another(make_wheel) -> Path:
+    """Of zeta, for torch 2.13 alone: on Outback's runtime of host memory, with portable kernels."""
+
+    def edit(project: Path) -> None:
+        file = project / "CMakeLists.txt"
+        text = file.read_text()
+        assert text.count(" SOURCES src/kernels.cpp)") == 1
+        text = text.replace(" SOURCES src/kernels.cpp)", " KERNELS host)")
+        file.write_text(text.replace("OUTBACK_RUNTIME custom CACHE", "OUTBACK_RUNTIME host CACHE"))
+
+    return make_wheel("zeta", ["2.13"], edit)
 
 
 class User:

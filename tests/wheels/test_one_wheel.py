@@ -50,14 +50,45 @@ def test_a_newer_torch_is_named_and_import_torch_goes_on(user, torch):
     assert "was built for torch 2.11, 2.12, 2.13, 2.14, 2.15 and this is torch 2.16.0: " in said
 
 
-def test_two_backends_refuse_each_other(user, torch, make_wheel):
+def test_two_backends_refuse_each_other(user, torch, wheel_of_another):
     if torch != "2.13":
         pytest.skip("needs torch 2.13, for which the other one is made")
-    user.pip("install", "--no-deps", make_wheel("zeta", "--torch", "2.13"))
+    user.pip("install", "--no-deps", wheel_of_another)
     try:
         said = user.run("import torch; print(torch._C._get_privateuse1_backend_name())")
         assert said.splitlines()[-1] in ("acme", "zeta")
         assert said.count("this process's PrivateUse1 backend is") == 1
+    finally:
+        user.pip("uninstall", "-y", "torch_zeta")
+
+
+# What has neither a kernel of its own nor addressable memory, and may not run on the CPU.
+ON_THE_DEVICE = """
+import torch, torch_zeta
+torch.manual_seed(0)
+x = torch.randn(8, 8)
+y = (x.zeta() @ x.zeta()).softmax(0)
+torch.testing.assert_close(y.cpu(), (x @ x).softmax(0))
+print("computed")
+"""
+
+
+def test_a_half_that_the_wheel_lacks_is_compiled_if_asked_for(
+    user, torch, wheel_of_another, tmp_path
+):
+    if torch != "2.14":
+        pytest.skip("needs torch 2.14, for which the other one has no half")
+    user.pip("install", "--no-deps", wheel_of_another)
+    try:
+        variables = {
+            "OUTBACK_COMPILE": "1",
+            "OUTBACK_CACHE_DIR": str(tmp_path),
+            "OUTBACK_AUTOLOAD": "0",
+            "OUTBACK_HOST_PROTECTED": "1",
+            "OUTBACK_FALLBACK": "error",
+        }
+        assert user.run(ON_THE_DEVICE, **variables).splitlines()[-1] == "computed"
+        assert user.run(ON_THE_DEVICE, **variables) == "computed\n"
     finally:
         user.pip("uninstall", "-y", "torch_zeta")
 
