@@ -4,6 +4,8 @@ compiled or downloaded here: made-up wheels stand in for what the project's buil
 import hashlib
 import http.server
 import os
+import re
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -24,7 +26,6 @@ from torch_outback.wheel import (
     repairing,
     trying,
 )
-from torch_outback.wheel import project as projects
 
 OWN = "{}.{}".format(*sys.version_info[:2])
 
@@ -71,6 +72,11 @@ def build(monkeypatch):
 def outback(*arguments: str | Path) -> tuple[int, str]:
     done = CliRunner().invoke(cli.main, ["wheel", *map(os.fspath, arguments), "--no-repair"])
     return done.exit_code, done.output
+
+
+def git(folder: Path, *words: str) -> None:
+    as_somebody = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.com")
+    subprocess.run(["git", "-C", folder, *as_somebody, *words], check=True, capture_output=True)
 
 
 def refusal(*arguments: str | Path) -> str:
@@ -122,47 +128,32 @@ def test_a_wheel_that_is_not_whole_is_made_again(project, build):
     assert len(build.made) == 2
 
 
-def test_what_a_build_makes_is_no_source(project):
-    before = projects.load(project).hash_of_sources()
-    for name in ("build/x.o", "dist/x.whl", ".git/HEAD", "torch_acme/__pycache__/x.pyc", "env/x"):
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        (project / name).write_text("made")
-    (project / "env/pyvenv.cfg").touch()
-    assert projects.load(project).hash_of_sources() == before
-    out = project / "wheels"
-    out.mkdir()
-    (out / "log").touch()
-    assert projects.load(project).hash_of_sources([out]) == before
-    assert projects.load(project).hash_of_sources() != before
-
-
-@pytest.mark.parametrize("name", ["torch_acme/dist/x.py", "src/build/x.cpp", "linked/x.h"])
-def test_what_is_below_the_top_is_a_source(project, tmp_path, name):
-    (tmp_path / "common").mkdir()
-    (project / "linked").symlink_to(tmp_path / "common")
-    (tmp_path / "common/itself").symlink_to(tmp_path / "common")
-    file = project / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("1")
-    before = projects.load(project).hash_of_sources()
-    file.write_text("2")
-    assert projects.load(project).hash_of_sources() != before
-
-
-def test_the_log_of_the_command_itself_is_no_source(project, build):
-    """outback wheel . | tee wheel.log"""
-    log = project / "wheel.log"
-    log.write_text("1")
-    before = projects.load(project).hash_of_sources()
-    log.write_text("2")
-    assert projects.load(project).hash_of_sources() == before
-
-
 def test_what_the_builder_is_told_is_in_the_key(project, build, monkeypatch):
     outback(project, "--torch", "2.13")
     monkeypatch.setenv("SKBUILD_CMAKE_BUILD_TYPE", "Debug")
     outback(project, "--torch", "2.13")
     assert len(build.made) == 2
+
+
+def test_another_version_of_git_is_compiled_again(project, build):
+    """Which has no file: a tag says it."""
+    pyproject = project / "pyproject.toml"
+    text = pyproject.read_text()
+    pyproject.write_text(re.sub("^version = .*$", 'dynamic = ["version"]', text, flags=re.M))
+    assert pyproject.read_text() != text
+    git(project, "init", "-q")
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "all")
+    for tag in ("v0.1.0", "v0.2.0"):
+        git(project, "tag", "-a", tag, "-m", tag)
+        assert outback(project, "--torch", "2.13")[0] == 0
+        assert outback(project, "--torch", "2.13")[0] == 0
+        git(project, "commit", "-q", "--allow-empty", "-m", f"after {tag}")
+    assert build.made == ["2.13", "2.13"]
+    pyproject.write_text(text)
+    outback(project, "--torch", "2.13")
+    git(project, "tag", "v0.3.0")
+    assert "made already" in outback(project, "--torch", "2.13")[1]
 
 
 def test_only_libraries_of_this_machine_are_stripped():
@@ -197,6 +188,59 @@ def test_runtime_only_keeps_the_halves(project, build):
     }
     runtime = manifest.read(after, made.name)["files"]["libtorch_acme_runtime.so"]
     assert runtime["sha256"] == hashlib.sha256(b"new").hexdigest()
+
+
+# ---- Sources that change while the wheel is made
+
+
+@pytest.fixture
+def meanwhile(build, monkeypatch):
+    """Does something once a half has been made."""
+
+    def does(action):
+        monkeypatch.setattr(trying, "half", lambda *_: action() or "it imports")
+
+    return does
+
+
+def stopped(*arguments: str | Path) -> str:
+    """The error, below what was said before."""
+    code, said = outback(*arguments)
+    assert code == 2, said
+    return said.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("src/kernels.cpp", lambda file: file.write_text("// other ones\n")),
+        ("src/runtime.cpp", lambda file: file.unlink()),
+        ("src/new.cpp", lambda file: file.touch()),
+    ],
+)
+def test_a_source_that_changed_meanwhile_is_named(project, meanwhile, name, change):
+    meanwhile(lambda: change(project / name))
+    said = stopped(project, "--torch", "2.13")
+    assert f"{name} in {project} changed since the command began: run it again." in said
+
+
+def test_the_first_of_many_are_named(project, meanwhile):
+    meanwhile(lambda: [(project / f"src/{it}.h").touch() for it in range(5)] and None)
+    assert "src/0.h, src/1.h, src/2.h and 2 more in" in stopped(project, "--torch", "2.13")
+
+
+def test_a_change_is_told_before_the_next_half_is_made(project, build, meanwhile):
+    meanwhile((project / "src/new.cpp").touch)
+    stopped(project, "--torch", "2.12,2.13")
+    assert build.made == ["2.12"]
+
+
+@pytest.mark.parametrize("name", ["o.txt", "wheel.log"])
+def test_what_the_command_prints_into_the_project_is_no_source(project, build, meanwhile, name):
+    """outback wheel . > o.txt"""
+    meanwhile(lambda: (project / name).write_text("torch 2.13: compiling\n") and None)
+    assert outback(project, "--torch", "2.13")[0] == 0
+    assert "made already" in outback(project, "--torch", "2.13")[1]
 
 
 # ---- What is refused, before anything is made

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -48,7 +50,7 @@ def wheel(
     of this Python is taken as it is where it fits. A half that is finished is not made again: what
     was interrupted goes on.
     """
-    from . import making, progress, wanted
+    from . import making, wanted
     from . import project as projects
     from . import runtime_only as replacing
     from .downloads import shown
@@ -56,29 +58,24 @@ def wheel(
     found = projects.load(project)
     pythons = wanted.pythons(python)
     halves = [wanted.Half(it, each) for it in wanted.torches(torch) for each in pythons]
-    request = making.Request(
-        found,
-        halves,
-        pythons,
-        (out or found.folder / "dist").resolve(),
-        (work or found.folder / "build/outback-wheel").resolve(),
-        repair=not no_repair,
-    )
+    out = (out or found.folder / "dist").resolve()
+    work = (work or found.folder / "build/outback-wheel").resolve()
+    sources = making.sources_of(found, out, work)
+    request = making.Request(found, sources, halves, pythons, out, work, repair=not no_repair)
     making.check(request)
     with making.alone(request.work):
         if runtime_only:
-            with progress.shown() as say:
+            with _progress() as say:
                 made = replacing.replace(request, say)
         else:
-            before = making.sources(request)
             missing = making.needed(request, click.echo)
             if making.planned(request, missing, click.echo) and not yes:
                 _ask()
-            with progress.shown() as say:
+            with _progress() as say:
                 for half in missing:
                     making.make_half(request, half, say)
                 say("merging")
-                made = making.merge(request, before)
+                made = making.merge(request)
     click.echo(f"{made}, {shown(made.stat().st_size)}")
 
 
@@ -86,3 +83,26 @@ def _ask() -> None:
     """Where somebody can answer."""
     if sys.stdin is not None and sys.stdin.isatty():
         click.confirm("Download that, one environment after the other?", default=True, abort=True)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """What says a step, in a terminal with a sign that it goes on. Without rich, which an extra of
+    torch-outback brings, the lines alone."""
+    try:
+        from rich.console import Console
+        from rich.markup import escape
+    except ImportError:
+        yield click.echo
+        return
+    console = Console()
+    if not console.is_terminal:
+        yield click.echo
+        return
+    with console.status("") as status:
+
+        def say(step: str) -> None:
+            console.print(step, markup=False, highlight=False)
+            status.update(f"[dim]{escape(step)} ...")
+
+        yield say

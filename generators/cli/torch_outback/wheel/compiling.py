@@ -104,5 +104,7 @@ def _of_build(text: str) -> list[str]:
 def flags() -> list[str]:
     """What the user has said of the compiler: a half of other flags is another one."""
     names = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "CMAKE_ARGS", "CMAKE_TOOLCHAIN_FILE")
-    of_builder = sorted(name for name in os.environ if name.startswith("SKBUILD_"))
+    # The latter two say which version it is.
+    prefixes = ("SKBUILD_", "SETUPTOOLS_SCM_", "VCS_VERSIONING_")
+    of_builder = sorted(name for name in os.environ if name.startswith(prefixes))
     return [f"{name}={variables.text(name)}" for name in (*names, *of_builder)]

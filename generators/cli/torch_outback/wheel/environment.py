@@ -16,7 +16,7 @@ from pathlib import Path
 from .. import programs, variables
 from ..conformance.running import interpreter
 from ..refused import Refused
-from .wanted import Half
+from .wanted import Half, own_python
 
 # As `python -m pip`, but for the current folder.
 _PIP = "from runpy import run_module\nrun_module('pip', run_name='__main__', alter_sys=True)"
@@ -64,11 +64,6 @@ def check_pip() -> None:
         raise Refused(f"outback wheel builds with pip, which {sys.executable} lacks: install pip")
 
 
-def release() -> str:
-    """Of this Python: "3.11"."""
-    return "{}.{}".format(*sys.version_info[:2])
-
-
 def imports(path: str) -> bool:
     """Whether this Python does, an extension module by its name."""
     return path.endswith(importlib.machinery.EXTENSION_SUFFIXES[0])
@@ -76,7 +71,7 @@ def imports(path: str) -> bool:
 
 def own(half: Half) -> Environment | None:
     """That of this Python, where it has what the half needs."""
-    if half.python != release():
+    if half.python != own_python():
         return None
     torch, has_builder = _facts(interpreter.path())
     fits = has_builder and torch.split(".")[:2] == half.torch.split(".")

@@ -4,36 +4,44 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import cache_key, cache_lock
+from .. import cache_key, cache_lock, variables
 from ..refused import Refused
 from . import (
     archive,
     compiling,
     downloads,
     environment,
-    finished,
     manifest,
     merging,
     repairing,
+    sources,
     trying,
 )
 from .archive import Wheel
 from .environment import Environment
+from .merging import Single
 from .project import Project
+from .sources import Sources
 from .wanted import Half
 
 Say = Callable[[str], None]
+_RECORD = "finished.json"  # of a half
+_MOST = 3  # files that an error names
 
 
 @dataclass(frozen=True)
 class Request:
+    """`sources` are the project's when the command began: the wheel is made of these."""
+
     project: Project
+    sources: Sources
     halves: Sequence[Half]
     pythons: Mapping[str, Path]
     out: Path
@@ -64,15 +72,15 @@ def alone(work: Path) -> Iterator[None]:
         yield
 
 
-def sources(request: Request) -> str:
-    return request.project.hash_of_sources(without=(request.out, request.work))
+def sources_of(project: Project, out: Path, work: Path) -> Sources:
+    return sources.read(project.folder, (out, work), project.has_dynamic_version)
 
 
 def needed(request: Request, say: Say) -> list[Half]:
     """The halves that are not finished."""
     missing = []
     for half in request.halves:
-        if finished.find(_folder(request, half), _key(request, half)) is None:
+        if _finished(_folder(request, half), _key(request, half)) is None:
             missing.append(half)
         else:
             say(f"{half}: made already")
@@ -99,6 +107,7 @@ def planned(request: Request, halves: Sequence[Half], say: Say) -> list[Half]:
 
 def make_half(request: Request, half: Half, say: Say) -> None:
     """Compiles it, tests it, and keeps its wheel."""
+    _check_sources(request)
     start = time.monotonic()
     key, work = _key(request, half), _scratch(request, half)
     try:
@@ -107,34 +116,45 @@ def make_half(request: Request, half: Half, say: Say) -> None:
         kept = request.work / f"{half.folder}.log"
         made = compiling.wheel(request.project, where, work, kept)
         tested = trying.half(made.wheel, half.torch, where, str(half))
-        finished.keep(_folder(request, half), key, made.name, made.wheel, where.torch())
+        _keep(_folder(request, half), key, made.name, made.wheel, where.torch())
     finally:
         shutil.rmtree(work, ignore_errors=True)
     say(f"{half}: {tested} ({time.monotonic() - start:.0f} s)")
 
 
-def merge(request: Request, sources_before: str) -> Path:
+def merge(request: Request) -> Path:
     """The wheel of all halves, which are finished."""
     singles, torches = [], {}
     for half in request.halves:
-        found = finished.find(_folder(request, half), _key(request, half))
-        if found is None or sources(request) != sources_before:
-            raise Refused(
-                f"the sources of {request.project.folder} were changed meanwhile: run it again"
-            )
+        found = _finished(_folder(request, half), _key(request, half))
+        if found is None:
+            raise Refused(f"{half} is no longer in {request.work}: run it again")
         singles.append(found[0])
         torches[half.torch] = found[1]
-    return put(request, merging.merge(singles), torches, sources_before)
+    return put(request, merging.merge(singles), torches)
 
 
-def put(request: Request, merged: Wheel, torches: Mapping[str, str], hash_of_sources: str) -> Path:
+def put(request: Request, merged: Wheel, torches: Mapping[str, str]) -> Path:
     """Repairs it, and writes it to the request's folder."""
+    _check_sources(request)
     if request.repair:
         merged = repairing.repaired(merged)
-    made = manifest.with_manifest(merged, hash_of_sources, torches)
+    made = manifest.with_manifest(merged, request.sources.hash, torches)
     path = request.out / merging.file_name(made)
     archive.write(made, path)
     return path
+
+
+def _check_sources(request: Request) -> None:
+    """Raises Refused where they are others than those that the wheel is made of."""
+    now = sources_of(request.project, request.out, request.work)
+    if names := request.sources.differences(now):
+        more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+        raise Refused(
+            f"{variables.printable(', '.join(names[:_MOST]))}{more} in {request.project.folder} "
+            f"changed since the command began: run it again. A file that is no source has to be "
+            f"elsewhere, or ignored by git"
+        )
 
 
 def _environment(request: Request, half: Half, work: Path, say: Say) -> Environment:
@@ -166,10 +186,38 @@ def _key(request: Request, half: Half) -> str:
     """Of all that a half is made of but the release of torch that pip finds."""
     python = request.pythons[half.python]
     parts = (
-        sources(request),
+        request.sources.hash,
+        request.sources.release,
         cache_key.hash_of_sources(),
         str(half),
         str(python.resolve()),
         repr(compiling.flags()),
     )
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+# ---- The wheels with one half, kept so that what was interrupted goes on, and a second run makes
+# only what has changed
+
+
+def _finished(folder: Path, key: str) -> tuple[Single, str] | None:
+    """The wheel in `folder` and the release of torch that it was compiled against, if it was made
+    with this `key` and is whole."""
+    try:
+        record = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+        content = (folder / record["wheel"]).read_bytes()
+    except (OSError, ValueError, KeyError, TypeError):  # none, or another Outback's
+        return None
+    if record.get("key") != key or record.get("sha256") != hashlib.sha256(content).hexdigest():
+        return None
+    return Single(record["wheel"], archive.read(folder / record["wheel"])), record["torch"]
+
+
+def _keep(folder: Path, key: str, name: str, wheel: Wheel, torch: str) -> None:
+    """The record comes last: without it, the folder is not finished."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    archive.write(wheel, folder / name)
+    digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    record = {"key": key, "wheel": name, "sha256": digest, "torch": torch}
+    (folder / _RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -12,8 +12,9 @@ from typing import Any
 
 from .. import toolkit
 from ..refused import Refused
-from . import glibc, layout
+from . import layout
 from .archive import Wheel
+from .layout import numbers
 
 _FORMAT = 1
 
@@ -88,6 +89,17 @@ def _entry(path: str, content: bytes, torches: Mapping[str, str]) -> dict[str, s
     entry = {"sha256": hashlib.sha256(content).hexdigest()}
     if minor := layout.torch_of(path):
         entry["torch"] = torches[minor]
-    if floor := glibc.floor(content):
+    if floor := _glibc(content):
         entry["glibc"] = floor
     return entry
+
+
+def _glibc(library: bytes) -> str:
+    """The oldest C library that a compiled file runs on, the newest version that it asks a symbol
+    of: "2.34"; "" where it asks for none.
+
+    The names of the versions are in the table of strings, which has nothing else of this form:
+    GLIBC_2.34, with a null before it and behind it.
+    """
+    found = re.findall(rb"\0GLIBC_([0-9]+(?:\.[0-9]+)+)(?=\0)", library)
+    return max((version.decode() for version in found), key=numbers, default="")

@@ -33,7 +33,8 @@ def merge(singles: Sequence[Single]) -> Wheel:
         if single.wheel.dist_info != first.wheel.dist_info:
             raise Refused(
                 f"{single.name} and {first.name} are of different releases of the project: "
-                f"{single.wheel.dist_info} and {first.wheel.dist_info}"
+                f"{single.wheel.dist_info} and {first.wheel.dist_info}; remove the folder "
+                f"of --work, build/outback-wheel, and run it again"
             )
         own = {f"{single.wheel.dist_info}/{name}" for name in _OWN}
         for path, content in single.wheel.files.items():

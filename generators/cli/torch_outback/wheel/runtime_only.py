@@ -12,7 +12,7 @@ from . import archive, compiling, environment, layout, making, manifest, metadat
 from .archive import Wheel
 from .environment import Environment
 from .making import Request, Say
-from .wanted import Half
+from .wanted import Half, own_python
 
 
 def replace(request: Request, say: Say) -> Path:
@@ -34,7 +34,7 @@ def replace(request: Request, say: Say) -> Path:
     made = _with_halves(there, built.wheel)
     say(_tested(made))
     torches = manifest.compiled_against(document)
-    return making.put(request, made, torches, making.sources(request))
+    return making.put(request, made, torches)
 
 
 def _newest(request: Request) -> Path:
@@ -74,7 +74,7 @@ def _tested(made: Wheel) -> str:
     """By the torch of this Python, if the wheel has its half."""
     here = Environment(interpreter.path())
     torch = manifest.minor(here.torch())
-    half = Half(torch, environment.release())
+    half = Half(torch, own_python())
     modules = [path for path in made.files if layout.is_module(path)]
     if any(layout.torch_of(path) == torch and environment.imports(path) for path in modules):
         return f"{half}: {trying.half(made, torch, here, str(half))}"

@@ -46,11 +46,16 @@ def torches(given: str) -> list[str]:
 
 def pythons(given: str) -> dict[str, Path]:
     """The interpreters by the releases in the option --python; "": this one."""
-    own = "{}.{}".format(*sys.version_info[:2])
+    own = own_python()
     found = _releases("--python", given or own)
     return {
         release: interpreter.path() if release == own else _installed(release) for release in found
     }
+
+
+def own_python() -> str:
+    """The release of the one that runs this: "3.11"."""
+    return "{}.{}".format(*sys.version_info[:2])
 
 
 def _installed(release: str) -> Path:
