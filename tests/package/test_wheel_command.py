@@ -190,6 +190,21 @@ def test_runtime_only_keeps_the_halves(project, build):
     assert runtime["sha256"] == hashlib.sha256(b"new").hexdigest()
 
 
+def test_runtime_only_takes_what_outback_wheel_made_of_this_project(project, build):
+    outback(project, "--torch", "2.13")
+    (made,) = (project / "dist").glob("*.whl")
+    text = (project / "pyproject.toml").read_text()
+    (project / "pyproject.toml").write_text(text.replace('"torch-acme"', '"Torch.Acme"'))
+    archive.write(single("2.13").wheel, made.with_name("torch_acme-0.2.0-cp311-cp311-any.whl"))
+    made.with_name("torch_acme-nothing.whl").touch()
+    made.with_name("torch_acme_tools-0.1.0-py3-none-any.whl").touch()
+    code, said = outback(project, "--runtime-only")
+    assert code == 0 and f"compiling the runtime, to replace that of {made}\n" in said
+    made.unlink()
+    why = "torch_acme-0.2.0-cp311-cp311-any.whl was made otherwise: make one first"
+    assert why in refusal(project, "--runtime-only")
+
+
 # ---- Sources that change while the wheel is made
 
 
@@ -254,7 +269,7 @@ def test_what_the_command_prints_into_the_project_is_no_source(project, build, m
         (["--torch", "2.13,,"], "--torch 2.13,,: expected minor releases"),
         (["--python", "3.99"], "--python 3.99: there is no python3.99 on the PATH"),
         (["--python", "3.9"], "--python 3.9: expected Python 3.10 or newer"),
-        (["--runtime-only"], "dist has none of torch_acme: make one first"),
+        (["--runtime-only"], "dist has none of torch-acme: make one first"),
     ],
     ids=str,
 )

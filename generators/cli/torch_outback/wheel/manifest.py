@@ -42,6 +42,11 @@ def with_manifest(wheel: Wheel, sources: str, torches: Mapping[str, str]) -> Whe
     return dataclasses.replace(wheel, files={**files, path: text.encode("utf-8")})
 
 
+def is_in(wheel: Wheel) -> bool:
+    """Whether outback wheel made it."""
+    return any(re.fullmatch(rf"[^/]+/{layout.MANIFEST}", path) for path in wheel.files)
+
+
 def read(wheel: Wheel, name: str) -> dict[str, Any]:
     """Of the merged wheel `name`. Raises Refused."""
     path = f"{layout.package(wheel.files)}/{layout.MANIFEST}"

@@ -33,6 +33,10 @@ class Project:
         return _others(self.pyproject.get("project", {}).get("dependencies", []), ("torch",))
 
     @property
+    def name(self) -> str:
+        return self.pyproject["project"]["name"]
+
+    @property
     def has_dynamic_version(self) -> bool:
         """Whether the build finds its version: in git, say."""
         return "version" in self.pyproject.get("project", {}).get("dynamic", [])

@@ -6,6 +6,8 @@ import dataclasses
 import shutil
 from pathlib import Path
 
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+
 from ..conformance.running import interpreter
 from ..refused import Refused
 from . import archive, compiling, environment, layout, making, manifest, metadata, trying
@@ -17,13 +19,12 @@ from .wanted import Half, own_python
 
 def replace(request: Request, say: Say) -> Path:
     """The path of the new wheel. Raises Refused."""
-    file = _newest(request)
-    there = archive.read(file)
+    file, there = _newest(request)
     document = manifest.read(there, file.name)
     work = request.work / "runtime.part"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
-    say(f"{file.name}: compiling the runtime")
+    say(f"compiling the runtime, to replace that of {file}")
     try:
         here = Environment(interpreter.path())
         built = compiling.wheel(
@@ -37,17 +38,27 @@ def replace(request: Request, say: Say) -> Path:
     return making.put(request, made, torches)
 
 
-def _newest(request: Request) -> Path:
-    """The wheel of the project that was made last."""
-    name = request.project.pyproject.get("project", {}).get("name", "")
-    stem = name.lower().replace("-", "_").replace(".", "_")
-    found = sorted(request.out.glob(f"{stem}-*.whl"), key=lambda it: it.stat().st_mtime)
-    if not found:
-        raise Refused(
-            f"--runtime-only replaces the runtime in a wheel that outback wheel made, and "
-            f"{request.out} has none of {stem}: make one first, or name its folder by --out"
-        )
-    return found[-1]
+def _newest(request: Request) -> tuple[Path, Wheel]:
+    """The wheel of the project that outback wheel made last. Raises Refused where there is none."""
+    name = canonicalize_name(request.project.name)
+    found = [it for it in request.out.glob("*.whl") if _project_of(it) == name]
+    for file in sorted(found, key=lambda it: it.stat().st_mtime, reverse=True):
+        wheel = archive.read(file)
+        if manifest.is_in(wheel):
+            return file, wheel
+    others = f"; {', '.join(sorted(it.name for it in found))} was made otherwise" if found else ""
+    raise Refused(
+        f"--runtime-only replaces the runtime in a wheel that outback wheel made, and "
+        f"{request.out} has none of {name}{others}: make one first, or name its folder by --out"
+    )
+
+
+def _project_of(file: Path) -> str:
+    """ "" for what is no wheel's name."""
+    try:
+        return parse_wheel_filename(file.name)[0]
+    except InvalidWheelFilename:
+        return ""
 
 
 def _with_halves(there: Wheel, built: Wheel) -> Wheel:
