@@ -286,8 +286,46 @@ def test_another_project_is_refused(tmp_path, project):
     assert "pyproject.toml cannot be read: " in refusal(other)
     (other / "pyproject.toml").write_text('[build-system]\nbuild-backend = "setuptools"\n')
     assert "builds with scikit-build-core" in refusal(other)
+    (other / "pyproject.toml").unlink()
+    (other / "pyproject.toml").mkdir()
+    assert "pyproject.toml cannot be read: Is a directory" in refusal(other)
+    (other / "pyproject.toml").rmdir()
     (other / "pyproject.toml").write_text((project / "pyproject.toml").read_text())
     assert "no CMakeLists.txt in it finds Outback" in refusal(other)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('name = "torch-acme"', "name = 3", "project.name is 3: expected a text"),
+        ('name = "torch-acme"', "", " has no project.name"),
+        ('version = "0.1.0"', "version = []", "project.version is []: expected a text"),
+        (
+            'version = "0.1.0"',
+            'version = "1"\nrequires-python = 3',
+            "project.requires-python is 3: expected a text",
+        ),
+        (
+            'version = "0.1.0"',
+            'dynamic = "version"',
+            "project.dynamic is 'version': expected a list of texts",
+        ),
+        ("[build-system]", "[other]", "builds with scikit-build-core"),
+        ("\nrequires = ", "\nother = ", " has no build-system.requires"),
+        ("[tool.scikit-build]", "[tool]\nscikit-build = 1", "tool.scikit-build is 1: expected a"),
+        ("[tool.scikit-build]", "[tool.scikit-build]\nwheel = 'x'", "scikit-build.wheel is 'x': "),
+        ('"0.1.0"', "[" * 5000 + "]" * 5000, "cannot be read: "),
+        ('"0.1.0"', "'\udcff'", "cannot be read: 'utf-8' codec can't decode byte 0xff"),
+    ],
+    ids=lambda it: it[:40],
+)
+def test_what_pyproject_says_wrongly_is_named(project, old, new, why):
+    file = project / "pyproject.toml"
+    text = re.sub("^(requires-python|wheel.*) = .*$", "", file.read_text(), flags=re.M)
+    assert old in text
+    file.write_bytes(text.replace(old, new, 1).encode(errors="surrogateescape"))
+    said = refusal(project)
+    assert said.startswith(f"outback: {file}") and why in said
 
 
 def test_without_a_compiler_nothing_is_downloaded(project, build, monkeypatch):

@@ -11,12 +11,38 @@ from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from .. import variables
 from ..refused import Refused
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:  # of setuptools, pip and scikit-build-core's own dependencies
     import tomli as tomllib
+
+_TABLE, _TEXT, _TEXTS = "a table", "a text", "a list of texts"
+# Of what is read here, and of what would else fail in the builder, once torch is downloaded.
+_EXPECTED = {
+    "build-system": _TABLE,
+    "build-system.build-backend": _TEXT,
+    "build-system.requires": _TEXTS,
+    "project": _TABLE,
+    "project.dependencies": _TEXTS,
+    "project.dynamic": _TEXTS,
+    "project.name": _TEXT,
+    "project.optional-dependencies": _TABLE,
+    "project.requires-python": _TEXT,
+    "project.version": _TEXT,
+    "tool": _TABLE,
+    "tool.scikit-build": _TABLE,
+    "tool.scikit-build.build": _TABLE,
+    "tool.scikit-build.build-dir": _TEXT,
+    "tool.scikit-build.cmake": _TABLE,
+    "tool.scikit-build.install": _TABLE,
+    "tool.scikit-build.metadata": _TABLE,
+    "tool.scikit-build.sdist": _TABLE,
+    "tool.scikit-build.wheel": _TABLE,
+}
+_MOST = 100  # letters of a value that is shown
 
 
 @dataclass(frozen=True)
@@ -30,7 +56,7 @@ class Project:
 
     def dependencies(self) -> list[str]:
         """Without torch; what `dynamic` adds is not known before the build."""
-        return _others(self.pyproject.get("project", {}).get("dependencies", []), ("torch",))
+        return _others(self.pyproject["project"].get("dependencies", []), ("torch",))
 
     @property
     def name(self) -> str:
@@ -39,7 +65,7 @@ class Project:
     @property
     def has_dynamic_version(self) -> bool:
         """Whether the build finds its version: in git, say."""
-        return "version" in self.pyproject.get("project", {}).get("dynamic", [])
+        return "version" in self.pyproject["project"].get("dynamic", [])
 
 
 def load(folder: Path) -> Project:
@@ -52,18 +78,43 @@ def load(folder: Path) -> Project:
             f"{folder} is no project of Outback: there is no pyproject.toml in it; `outback new` "
             f"makes one"
         ) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise Refused(f"{file} cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise Refused(f"{file} cannot be read: {error}") from None
-    system = pyproject.get("build-system", {})
-    if system.get("build-backend") != "scikit_build_core.build" or "requires" not in system:
+    for key, expected in _EXPECTED.items():
+        value = _value(pyproject, key)
+        if value is not None and not _is(expected, value):
+            shown = variables.printable(repr(value)[:_MOST])
+            raise Refused(f"{file}: {key} is {shown}: expected {expected}")
+    if _value(pyproject, "build-system.build-backend") != "scikit_build_core.build":
         raise Refused(
             f"{file}: outback wheel builds with scikit-build-core, and this project names another "
             f"build-backend"
         )
+    for key in ("build-system.requires", "project.name"):
+        if _value(pyproject, key) is None:
+            raise Refused(f"{file} has no {key}")
     lists = folder / "CMakeLists.txt"
     if not lists.is_file() or not re.search(r"\bOutback\b", lists.read_text("utf-8", "replace")):
         raise Refused(f"{folder} is no project of Outback: no CMakeLists.txt in it finds Outback")
     return Project(folder.resolve(), pyproject)
+
+
+def _value(pyproject: dict[str, Any], key: str) -> Any:
+    """None where there is none; what the key goes through has to be tables."""
+    found: Any = pyproject
+    for part in key.split("."):
+        if part not in found:
+            return None
+        found = found[part]
+    return found
+
+
+def _is(expected: str, value: Any) -> bool:
+    if expected == _TEXTS:
+        return isinstance(value, list) and all(isinstance(it, str) for it in value)
+    return isinstance(value, dict if expected == _TABLE else str)
 
 
 def _others(requirements: Sequence[str], known: Sequence[str]) -> list[str]:
