@@ -1,5 +1,6 @@
 """`outback upgrade-report`: where releases are read from, what it refuses, how it shows changes."""
 
+import errno
 import json
 import os
 import re
@@ -283,10 +284,63 @@ def test_the_report_goes_to_a_file(both, project, tmp_path):
     assert "\x1b" not in file.read_text()
 
 
-def test_python_that_cannot_be_parsed_is_told(both, project):
-    folder(project, {"broken.py": "def def\n"})
+DEEP = "it is nested too deeply"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("broken.py", b"def def\n", "invalid syntax, line 1"),
+        ("null.py", b"x = '\0'\n", "source code string cannot contain null bytes"),
+        ("deep.py", b"x = " + b"-" * 100_000 + b"1\n", DEEP),
+        ("sum.py", b"x = 1" + b" + 1" * 20_000 + b"\n", DEEP),
+        ("elif.py", b"if a: pass\n" + b"elif a: pass\n" * 1_000, DEEP),
+        ("latin.py", b"x = '\xe9'\n", "invalid or missing encoding declaration"),
+        ("later.py", b"\n\n\nx = '\xe9'\n", "'utf-8' codec can't decode byte 0xe9"),
+        ("coding.py", b"# coding: no-such-one\n", "unknown encoding: no-such-one"),
+        ("large.h", b" " * (5 << 20), "it has more than 4 MB"),
+        ("deep.h", b"namespace a {" * 2_000 + b"struct B : C {};" + b"}" * 2_000, DEEP),
+    ],
+    ids=lambda it: it if isinstance(it, str) and "." in it else "",
+)
+def test_what_cannot_be_read_is_told_with_the_reason(both, project, name, content, why):
+    (project / name).write_bytes(content)
     done = run(*both, "--project", project)
-    assert "not read, since it is no Python of this release: broken.py" in done.output
+    assert done.exit_code == 0, done.output
+    assert f"\nnot read: {name}: {why}" in done.output
+    assert OVERRIDES in done.output
+
+
+def test_a_file_that_may_not_be_read_is_told(both, project, monkeypatch):
+    read = Path.read_bytes
+
+    def read_bytes(file):
+        if file.name == "secret.py":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
+        return read(file)
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    (project / "secret.py").touch()
+    done = run(*both, "--project", project, "--format", "json")
+    assert json.loads(done.output)["unread"] == {"secret.py": "Permission denied"}
+
+
+def test_the_first_of_many_that_cannot_be_read_are_told(both, project):
+    folder(project, {f"broken_{it}.py": "def def\n" for it in range(7)})
+    text = run(*both, "--project", project).output
+    assert "not read: broken_4.py: " in text and "\nnot read: 2 more files\n" in text
+    page = run(*both, "--project", project, "--format", "markdown").output
+    assert "- not read: broken\\_4.py: invalid syntax" in page
+
+
+def test_python_in_another_encoding_is_read(tmp_path):
+    old, new = files("2.13") | {"torch/x.py": "a = 1\n"}, files("2.15") | {"torch/x.py": ""}
+    place = folder(tmp_path / "project", {"acme.py": ""})
+    text = "# coding: latin-1\nfrom torch.x import a  # \xe9\n"
+    (place / "acme.py").write_bytes(text.encode("latin-1"))
+    releases = [folder(tmp_path / name, it) for name, it in (("old", old), ("new", new))]
+    done = run(*releases, "--project", place)
+    assert "acme.py:2 imports it" in done.output and "not read" not in done.output
 
 
 def test_what_builds_make_is_no_source(tmp_path):

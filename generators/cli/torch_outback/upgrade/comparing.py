@@ -36,14 +36,14 @@ _COMPARED = (
 
 @dataclass(frozen=True)
 class Report:
-    """`unread` are the project's Python files that this Python cannot parse."""
+    """`unread` says why files of the project, by their names, were not read."""
 
     old: Release
     new: Release
     project: Path
     seconds: float
     changes: list[Change]
-    unread: list[str]
+    unread: dict[str, str]
 
 
 def compare(old_place: str, new_place: str, folder: Path) -> Report:
@@ -61,7 +61,7 @@ def compare(old_place: str, new_place: str, folder: Path) -> Report:
         surface = Surface(old, new, Project(project))
         found = [it for section in _COMPARED for it in section.changes(surface)]
     seconds = time.monotonic() - started
-    unread = surface.project.python.unread
+    unread = dict(sorted(surface.project.unread.items()))
     return Report(old, new, project, seconds, in_order(found), unread)
 
 

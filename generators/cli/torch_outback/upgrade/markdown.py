@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .change import SECTIONS, Change
 from .comparing import Report
-from .rendering import counted, explained, parted, places, summary
+from .rendering import counted, explained, parted, places, summary, unread
 
 
 def lines(report: Report, most: int) -> Iterator[str]:
@@ -14,6 +14,10 @@ def lines(report: Report, most: int) -> Iterator[str]:
     yield f"# From torch {report.old.version} to {report.new.version}"
     yield ""
     yield f"{summary(report)}."
+    if report.unread:
+        yield ""
+    for text in unread(report):
+        yield f"- {_plain(text)}"
     for section, what in SECTIONS.items():
         touching, others = parted(report, section)
         yield ""

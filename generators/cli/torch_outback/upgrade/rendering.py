@@ -35,6 +35,7 @@ def lines(report: Report, most: int) -> Iterator[str]:
     """`most` is how many changes a section shows that touch nothing of the project."""
     yield click.style(printable(title(report)), bold=True)
     yield printable(summary(report))
+    yield from map(printable, unread(report))
     for section, what in SECTIONS.items():
         touching, others = parted(report, section)
         yield ""
@@ -56,9 +57,15 @@ def summary(report: Report) -> str:
     total = len(report.changes)
     text = f"{total} change{'' if total == 1 else 's'}, of which {_touching(touching)}; "
     text += f"{report.seconds:.1f} s"
-    if report.unread:
-        text += f"; not read, since it is no Python of this release: {', '.join(report.unread)}"
     return text
+
+
+def unread(report: Report) -> Iterator[str]:
+    names = list(report.unread)
+    for name in names[:MOST_LINES]:
+        yield f"not read: {name}: {report.unread[name]}"
+    if len(names) > MOST_LINES:
+        yield f"not read: {len(names) - MOST_LINES} more files"
 
 
 def parted(report: Report, section: str) -> tuple[list[Change], list[Change]]:

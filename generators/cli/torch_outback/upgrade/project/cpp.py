@@ -14,6 +14,7 @@ from functools import cached_property
 
 from ..change import Touch
 from ..cpp import classes, source
+from ..py.trees import TOO_DEEP
 from .files import Source
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -32,8 +33,11 @@ class Derived:
 
 
 class CppSources:
-    def __init__(self, sources: list[Source]) -> None:
+    """`unread` gets those whose classes cannot be read, with the reasons."""
+
+    def __init__(self, sources: list[Source], unread: dict[str, str]) -> None:
         self.sources = sources
+        self._unread = unread
 
     @cached_property
     def _texts(self) -> list[tuple[str, str]]:
@@ -78,8 +82,12 @@ class CppSources:
         """The classes that have bases; those of the standard library count too."""
         found = []
         for it in self.sources:
-            if _HEAD.search(it.text):
+            if not _HEAD.search(it.text):
+                continue
+            try:
                 found += [Derived(it.name, each) for each in classes.read(it.text) if each.bases]
+            except RecursionError:
+                self._unread[it.name] = TOO_DEEP
         return found
 
     def _all(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import importlib.util
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...refused import Refused
@@ -23,22 +25,41 @@ class Source:
     text: str
 
 
-def read(folder: Path) -> tuple[list[Source], list[Source]]:
-    """C++ and Python. Refused where there is neither. Links to folders are not followed."""
+@dataclass(frozen=True)
+class Sources:
+    """`unread` says why the files, by their names, are in neither list."""
+
+    cpp: list[Source] = field(default_factory=list)
+    python: list[Source] = field(default_factory=list)
+    unread: dict[str, str] = field(default_factory=dict)
+
+
+def read(folder: Path) -> Sources:
+    """Refused where there is none. Links to folders are not followed."""
     if not folder.is_dir():
         raise Refused(f"{folder} is no folder: --project names the folder of a project's sources")
-    cpp: list[Source] = []
-    python: list[Source] = []
-    for place, folders, names in os.walk(folder):
+    found = Sources()
+
+    def keep_error(error: OSError) -> None:
+        found.unread[_name(folder, Path(error.filename))] = error.strerror or str(error)
+
+    for place, folders, names in os.walk(folder, onerror=keep_error):
         folders[:] = sorted(it for it in folders if _has_sources(Path(place, it)))
         for name in sorted(names):
-            suffix = os.path.splitext(name)[1]
-            into = cpp if suffix in _CPP else python if suffix in _PYTHON else None
-            if into is not None and (source := _source(folder, Path(place, name))):
-                into.append(source)
-    if not cpp and not python:
+            file = Path(place, name)
+            if file.suffix not in _CPP | _PYTHON or not file.is_file():
+                continue
+            name = _name(folder, file)
+            into = found.cpp if file.suffix in _CPP else found.python
+            try:
+                into.append(Source(name, _text(file)))
+            except OSError as error:
+                found.unread[name] = error.strerror or str(error)
+            except (SyntaxError, UnicodeDecodeError) as error:
+                found.unread[name] = str(error)
+    if not (found.cpp or found.python or found.unread):
         raise Refused(f"{folder} has no sources: no file of C++ or Python is in it")
-    return cpp, python
+    return found
 
 
 def _has_sources(folder: Path) -> bool:
@@ -47,11 +68,15 @@ def _has_sources(folder: Path) -> bool:
     return not any((folder / mark).exists() for mark in _MARKS)
 
 
-def _source(project: Path, file: Path) -> Source | None:
-    try:
-        if not file.is_file() or file.stat().st_size > _LARGEST:
-            return None
-        text = file.read_bytes().decode(errors="replace").replace("\r\n", "\n")
-    except OSError as error:
-        raise Refused(f"{file} cannot be read: {error.strerror}") from None
-    return Source(file.relative_to(project).as_posix(), text)
+def _name(project: Path, file: Path) -> str:
+    return file.relative_to(project).as_posix()
+
+
+def _text(file: Path) -> str:
+    """Of C++, whatever its encoding: names are ASCII. Python says its own."""
+    if file.stat().st_size > _LARGEST:
+        raise OSError(errno.EFBIG, f"it has more than {_LARGEST >> 20} MB")
+    content = file.read_bytes()
+    if file.suffix in _PYTHON:
+        return importlib.util.decode_source(content)
+    return content.decode(errors="replace").replace("\r\n", "\n")

@@ -18,9 +18,10 @@ class Project:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        cpp, python_sources = files.read(folder)
-        self.cpp = CppSources(cpp)
-        self.python = python.read(python_sources)
+        found = files.read(folder)
+        self.unread = found.unread  # which grows as more is read
+        self.cpp = CppSources(found.cpp, self.unread)
+        self.python = python.read(found.python, self.unread)
 
     def cpp_derived_from(self, interfaces: Iterable[str]) -> list[Derived]:
         """Also those that derive from such a class of the project. A base that is written without

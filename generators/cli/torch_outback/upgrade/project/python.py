@@ -7,12 +7,11 @@ variable and used from there is not seen, and neither is Python text inside of a
 from __future__ import annotations
 
 import ast
-import warnings
 from collections import defaultdict
 from dataclasses import dataclass, field
 
 from ..change import Touch
-from ..py import modules
+from ..py import modules, trees
 from ..py.modules import Names
 from .files import Source
 
@@ -71,20 +70,18 @@ class PythonSources:
     strings: dict[str, list[Touch]] = field(default_factory=lambda: defaultdict(list))
     defined: dict[str, list[Touch]] = field(default_factory=lambda: defaultdict(list))
     classes: list[PythonClass] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)  # files that are no Python of this release
 
 
-def read(sources: list[Source]) -> PythonSources:
+def read(sources: list[Source], unread: dict[str, str]) -> PythonSources:
+    """`unread` gets those that cannot be parsed, with the reasons."""
     found = PythonSources(sources)
     for source in sources:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                tree = ast.parse(source.text)
-        except (SyntaxError, ValueError, RecursionError):
-            found.unread.append(source.name)
-            continue
-        _File(found, source.name, tree).read()
+            _File(found, source.name, trees.parse(source.text)).read()
+        except trees.NotParsed as error:
+            unread[source.name] = str(error)
+        except RecursionError:
+            unread[source.name] = trees.TOO_DEEP
     return found
 
 

@@ -7,16 +7,33 @@ import warnings
 
 from ..release import Release
 
+TOO_DEEP = "it is nested too deeply"
 _outlines: dict[tuple[str, int], ast.Module] = {}
+
+
+class NotParsed(Exception):
+    """The text says why."""
+
+
+def parse(text: str) -> ast.Module:
+    """Raises NotParsed for what this Python cannot parse."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        raise NotParsed(f"{error.msg}, line {error.lineno}") from None
+    except (MemoryError, RecursionError):  # which of them depends on Python's release
+        raise NotParsed(TOO_DEEP) from None
+    except ValueError as error:
+        raise NotParsed(str(error)) from None
 
 
 def tree(release: Release, path: str) -> ast.Module:
     """An empty module for what this Python cannot parse: torch's templates of files."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(release.text(path))
-    except (SyntaxError, ValueError, RecursionError):
+        return parse(release.text(path))
+    except NotParsed:
         return ast.Module([], [])
 
 
