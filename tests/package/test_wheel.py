@@ -39,7 +39,7 @@ def test_it_brings_what_its_projects_are_built_with(toolkit_wheel):
         assert "\nRequires-Dist: scikit-build-core>=1.0\n" in wheel.read(metadata).decode()
 
 
-@pytest.mark.parametrize("part", ["doctor", "upgrade"])
+@pytest.mark.parametrize("part", ["doctor", "upgrade", "wheel"])
 def test_a_command_is_in_it_as_a_whole(toolkit_wheel, part):
     folder = ROOT / "generators/cli/torch_outback"
     files = [it for it in (folder / part).rglob("*") if it.is_file() and it.suffix != ".pyc"]

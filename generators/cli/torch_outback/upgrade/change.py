@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 # The sections, in the order of the report, with what each compares.
@@ -39,6 +40,11 @@ class Touch:
     file: str
     line: int
     how: str
+
+
+def merged(*touches: Iterable[Touch]) -> tuple[Touch, ...]:
+    """In the order of the files, each once."""
+    return tuple(sorted({it for each in touches for it in each}))
 
 
 @dataclass(frozen=True)

@@ -50,15 +50,16 @@ def upgrade_report(
 
     Exits with 0, whatever changed; with 2 where there is no torch or no source to read.
     """
-    from . import comparing, document, markdown, rendering
+    from . import comparing, rendering
 
     if output is not None:
         _check(output)
     report = comparing.compare(old, new, project)
     if kind == "json":
-        lines = [document.text(report)]
+        lines = [rendering.as_json(report)]
     else:
-        lines = list((markdown if kind == "markdown" else rendering).lines(report, most))
+        shown = rendering.as_markdown if kind == "markdown" else rendering.as_text
+        lines = list(shown(report, most))
     if output is None:
         for line in lines:
             click.echo(line)

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..refused import Refused
 from . import release
 from .change import Change, in_order
-from .project.project import Project
+from .project import Project
 from .py import trees
 from .release import Release
 from .sections import (

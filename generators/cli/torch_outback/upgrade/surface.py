@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cached_property
 
-from .project.project import Project
+from .project import Project
 from .project.python import Use
 from .py.modules import FOUND, Modules
 from .release import Release

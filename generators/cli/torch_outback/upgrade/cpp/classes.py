@@ -90,7 +90,7 @@ class _Scanner:
             elif token in ("public", "private", "protected") and tokens[at + 1 : at + 2] == [":"]:
                 head = at = at + 2
             elif token in ("(", "["):
-                at = self._behind(at)
+                at = function.after_brackets(self._tokens, at)
             elif token == "template" and tokens[at + 1 : at + 2] == ["<"]:
                 at = function.after_angles(tokens, at + 1)
             elif token == "{":
@@ -119,7 +119,7 @@ class _Scanner:
             self._end = self.scan(at + 1, tuple(made.name.split("::")), made)
             self.classes.append(made)
             return True
-        self._end = self._behind(at)
+        self._end = function.after_brackets(self._tokens, at)
         if "=" in _outside(words) or "enum" in words:
             return False
         self._declare(head, at, owner)
@@ -140,7 +140,7 @@ class _Scanner:
             if words[index] in ("(", "[") or words[index] == "<":
                 if words[index] == "<":
                     return None  # a specialization
-                index = _behind(words, index)
+                index = function.after_brackets(words, index)
                 name = []
                 continue
             if _WORD.fullmatch(words[index]):
@@ -167,31 +167,14 @@ class _Scanner:
             return
         owner.functions.append(found)
 
-    def _behind(self, at: int) -> int:
-        return _behind(self._tokens, at)
-
     def _behind_macro(self, at: int) -> int:
         """Behind a macro with arguments that stands for itself, without a semicolon; else 0."""
         if not _MACRO.fullmatch(self._tokens[at]) or self._tokens[at + 1 : at + 2] != ["("]:
             return 0
-        behind = self._behind(at + 1)
+        behind = function.after_brackets(self._tokens, at + 1)
         following = self._tokens[behind : behind + 1]
         is_new = following and _WORD.fullmatch(following[0]) and following[0] not in _TAIL
         return behind if is_new else 0
-
-
-def _behind(tokens: list[str], at: int) -> int:
-    depth = 0
-    while at < len(tokens):
-        token = tokens[at]
-        if token in "([{":
-            depth += 1
-        elif token in ")]}":
-            depth -= 1
-        at += 1
-        if depth == 0:
-            break
-    return at
 
 
 def _outside(words: list[str]) -> list[str]:
@@ -200,7 +183,7 @@ def _outside(words: list[str]) -> list[str]:
     at = 0
     while at < len(words):
         if words[at] in ("(", "[", "{"):
-            at = _behind(words, at)
+            at = function.after_brackets(words, at)
         elif words[at] == "operator":
             at += 1
             while at < len(words) and words[at] != "(":

@@ -85,7 +85,7 @@ def _without_prefixes(tokens: list[str]) -> list[str]:
     at = 0
     while at < len(tokens):
         if tokens[at] == "[" and tokens[at + 1 : at + 2] == ["["]:
-            at = _after(tokens, at)
+            at = after_brackets(tokens, at)
         elif tokens[at] == "template" and tokens[at + 1 : at + 2] == ["<"]:
             at = after_angles(tokens, at + 1)
         elif not left and _MACRO.fullmatch(tokens[at]) and len(tokens) > at + 2:
@@ -94,7 +94,7 @@ def _without_prefixes(tokens: list[str]) -> list[str]:
                 left.append(tokens[at])
                 at += 1
                 continue
-            behind = _after(tokens, at + 1) if has_arguments else at + 1
+            behind = after_brackets(tokens, at + 1) if has_arguments else at + 1
             if behind >= len(tokens) or tokens[behind] in ("const", "noexcept", ":", "="):
                 return [*left, *tokens[at:]]  # a function with such a name
             at = behind
@@ -104,7 +104,7 @@ def _without_prefixes(tokens: list[str]) -> list[str]:
     return left
 
 
-def _after(tokens: list[str], at: int) -> int:
+def after_brackets(tokens: list[str], at: int) -> int:
     """The index behind the bracket that closes the one at `at`."""
     depth = 0
     while at < len(tokens):
@@ -120,7 +120,7 @@ def after_angles(tokens: list[str], at: int) -> int:
     depth, index = 0, at
     while index < len(tokens):
         if tokens[index] in ("(", "[", "{"):
-            index = _after(tokens, index)
+            index = after_brackets(tokens, index)
             continue
         if tokens[index] == ";":
             break
@@ -139,15 +139,15 @@ def _parameters_at(tokens: list[str]) -> tuple[int, int] | None:
             at += 2 if tokens[at + 1 : at + 3] != ["(", ")"] else 3
             while at < len(tokens) and tokens[at] != "(":
                 at += 1
-            return (at, _after(tokens, at) - 1) if at < len(tokens) else None
+            return (at, after_brackets(tokens, at) - 1) if at < len(tokens) else None
         if tokens[at] == "<" and at and _WORD.fullmatch(tokens[at - 1]):
             at = after_angles(tokens, at)
         elif tokens[at] == "=":
             return None
         elif tokens[at] == "(":
             if at and _WORD.fullmatch(tokens[at - 1]) and tokens[at - 1] not in ("decltype",):
-                return at, _after(tokens, at) - 1
-            at = _after(tokens, at)
+                return at, after_brackets(tokens, at) - 1
+            at = after_brackets(tokens, at)
         else:
             at += 1
     return None
@@ -172,7 +172,7 @@ def _parts(tokens: list[str]) -> list[list[str]]:
     while at < len(tokens):
         behind = at + 1
         if tokens[at] in _OPEN:
-            behind = _after(tokens, at)
+            behind = after_brackets(tokens, at)
         elif tokens[at] == "<" and at and _WORD.fullmatch(tokens[at - 1]):
             behind = after_angles(tokens, at)
         if behind == at + 1 and tokens[at] == ",":
@@ -195,7 +195,7 @@ def pointer(text: str) -> str:
     tokens = TOKEN.findall(text)
     for at in range(len(tokens) - 3):
         if tokens[at : at + 4] == ["(", "*", ")", "("]:
-            inner = tokens[at + 4 : _after(tokens, at + 3) - 1]
+            inner = tokens[at + 4 : after_brackets(tokens, at + 3) - 1]
             return f"{_joined(tokens[:at])}(*)({', '.join(_types(inner))})"
     return _joined(tokens)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..change import NEW, REMOVED, Change
-from ..project.project import merged
+from ..change import NEW, REMOVED, Change, merged
 from ..py import device_modules, trees
 from ..py.device_modules import Asked
 from ..release import Release

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..change import REMOVED, Change
-from ..project.project import merged
+from ..change import REMOVED, Change, merged
 from ..release import INCLUDE
 from ..surface import Surface
 

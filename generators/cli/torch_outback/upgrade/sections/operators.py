@@ -9,9 +9,8 @@ from dataclasses import replace
 
 from ...refused import Refused
 from .. import native_functions
-from ..change import CHANGED, NEW, REMOVED, Change, Touch
+from ..change import CHANGED, NEW, REMOVED, Change, Touch, merged
 from ..native_functions import Operator
-from ..project.project import merged
 from ..release import Release
 from ..surface import Surface
 

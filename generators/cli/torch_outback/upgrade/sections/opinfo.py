@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..change import NEW, REMOVED, Change
-from ..project.project import merged
+from ..change import NEW, REMOVED, Change, merged
 from ..py import trees
 from ..release import Release
 from ..surface import Surface

@@ -7,10 +7,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..change import BECAME_ABSTRACT, CHANGED, NEW, REMOVED, Change, Touch
-from ..project.project import merged
+from ..change import BECAME_ABSTRACT, CHANGED, NEW, REMOVED, Change, Touch, merged
 from ..project.python import PythonClass
-from ..py import classes, signatures
+from ..py import signatures
+from ..py.modules import FOUND, Modules
 from ..py.signatures import Function
 from ..surface import Surface
 
@@ -42,8 +42,8 @@ def changes(surface: Surface) -> Iterator[Change]:
     derived_by: dict[str, set[str]] = {}  # roots, by each class that they are or derive from
     pairs: dict[str, tuple[dict[str, ast.ClassDef], dict[str, ast.ClassDef]]] = {}
     for root in roots:
-        old = classes.with_bases(surface.old_modules, root)
-        new = classes.with_bases(surface.new_modules, root)
+        old = _with_bases(surface.old_modules, root)
+        new = _with_bases(surface.new_modules, root)
         for path in new:
             derived_by.setdefault(path, set()).add(root)
             if path in old:
@@ -66,18 +66,18 @@ def changes(surface: Surface) -> Iterator[Change]:
 
 def _inherited(found: dict[str, ast.ClassDef], path: str) -> set[str]:
     others = [node for name, node in found.items() if name != path]
-    return {name for it in others for name in (*classes.functions(it), *classes.assigned(it))}
+    return {name for it in others for name in (*_functions(it), *_assigned(it))}
 
 
 def _compared(pair: _Pair) -> Iterator[Change]:
-    old, new = classes.functions(pair.old), classes.functions(pair.new)
+    old, new = _functions(pair.old), _functions(pair.new)
     for name, before in old.items():
         if name in new:
             yield from _of_both(pair, before, new[name])
-        elif name not in pair.new_inherited | classes.assigned(pair.new):
+        elif name not in pair.new_inherited | _assigned(pair.new):
             yield _change(pair, REMOVED, before, None)
     for name, after in new.items():
-        if name not in old and name not in pair.old_inherited | classes.assigned(pair.old):
+        if name not in old and name not in pair.old_inherited | _assigned(pair.old):
             yield _change(pair, NEW, None, after)
 
 
@@ -118,3 +118,48 @@ def _change(pair: _Pair, kind: str, before: Function | None, after: Function | N
         notes.get(kind, ""),
         merged(touches),
     )
+
+
+# ---- A class of torch, and its bases there
+
+
+def _with_bases(modules: Modules, path: str) -> dict[str, ast.ClassDef]:
+    """The class and its bases in torch's files, nearest first, by their paths; {} where the path
+    leads to no class."""
+    found: dict[str, ast.ClassDef] = {}
+    left = [path]
+    while left:
+        place = modules.find(left.pop(0))
+        if place.status != FOUND or not isinstance(place.node, ast.ClassDef):
+            continue
+        if place.path in found:
+            continue
+        found[place.path] = place.node
+        for base in place.node.bases:
+            if isinstance(base, ast.Subscript):
+                base = base.value
+            if isinstance(base, ast.Name | ast.Attribute):
+                left.append(f"{place.module}.{ast.unparse(base)}")
+    return found
+
+
+def _functions(node: ast.ClassDef) -> dict[str, Function]:
+    """Of overloads and setters, the first one that is no overload."""
+    found: dict[str, Function] = {}
+    for it in node.body:
+        if not isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if not any("overload" in ast.unparse(each) for each in it.decorator_list):
+            found.setdefault(it.name, it)
+    return found
+
+
+def _assigned(node: ast.ClassDef) -> set[str]:
+    """Names that the body gives a value, which may be functions too."""
+    found = set()
+    for it in node.body:
+        if isinstance(it, ast.Assign):
+            found |= {target.id for target in it.targets if isinstance(target, ast.Name)}
+        elif isinstance(it, ast.AnnAssign) and isinstance(it.target, ast.Name):
+            found.add(it.target.id)
+    return found

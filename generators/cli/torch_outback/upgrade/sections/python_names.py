@@ -9,8 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..change import CHANGED, REMOVED, Change, Touch
-from ..project.project import merged
+from ..change import CHANGED, REMOVED, Change, Touch, merged
 from ..project.python import Use
 from ..py import signatures
 from ..py.modules import FOUND, GONE, Place

@@ -6,9 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..change import CHANGED, NEW, REMOVED, Change
+from ..change import CHANGED, NEW, REMOVED, Change, merged
 from ..cpp import function, source
-from ..project.project import merged
 from ..release import INCLUDE, Release
 from ..surface import Surface
 

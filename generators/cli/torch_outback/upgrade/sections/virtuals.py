@@ -3,8 +3,11 @@ that the project's C++ sources derive from."""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..change import (
     BECAME_FINAL,
@@ -16,13 +19,13 @@ from ..change import (
     REMOVED,
     Change,
     Touch,
+    merged,
 )
+from ..cpp import classes
 from ..cpp.classes import Class
-from ..cpp.finding import Headers
 from ..cpp.function import Function
 from ..project.cpp import Derived
-from ..project.project import merged
-from ..release import INCLUDE
+from ..release import INCLUDE, Release
 from ..surface import Surface
 
 _SECTION = "virtuals"
@@ -60,7 +63,7 @@ class _Pair:
 
 
 def changes(surface: Surface) -> Iterator[Change]:
-    old, new = Headers(surface.old), Headers(surface.new)
+    old, new = _Headers(surface.old), _Headers(surface.new)
     hints = dict(INTERFACES)
     for derived in surface.project.cpp.derived:
         for base in derived.found.bases:
@@ -77,7 +80,7 @@ def changes(surface: Surface) -> Iterator[Change]:
             yield Change(_SECTION, kind, name, found[1], touches=merged(touches))
 
 
-def _included(surface: Surface, headers: Headers, base: str) -> str | None:
+def _included(surface: Surface, headers: _Headers, base: str) -> str | None:
     """The header with the class, of those that the project includes: those of operators are not
     searched."""
     last = base.rpartition("::")[2]
@@ -90,7 +93,7 @@ def _included(surface: Surface, headers: Headers, base: str) -> str | None:
     return None
 
 
-def _with_their_bases(hints: dict[str, str], releases: Iterable[Headers]) -> dict[str, set[str]]:
+def _with_their_bases(hints: dict[str, str], releases: Iterable[_Headers]) -> dict[str, set[str]]:
     """And the bases of those, as far as they are torch's: each with itself, and with the classes of
     torch that derive from it."""
     found = {name: {name} for name in hints}
@@ -204,3 +207,47 @@ def _change(
         note,
         merged(touches),
     )
+
+
+# ---- Where in a release's headers a class is
+
+# Those whose classes a backend may derive; ATen/ops/ has a file for each operator.
+_SEARCHED = ("ATen/", "c10/", "kineto/", "torch/csrc/")
+_NOT_SEARCHED = "ATen/ops/"
+_HEAD = re.compile(
+    r"\b(?:class|struct)\s+(?:[A-Z][A-Z0-9_]+(?:\([^)]*\))?\s+)*"
+    r"(?:\w+::)*([A-Za-z_]\w*)(?:\s+final)?\s*(?::[^:;{}][^;{}]*)?\{"
+)
+
+
+class _Headers:
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self._read: dict[str, list[Class]] = {}
+
+    def classes(self, path: str) -> list[Class]:
+        """Of one header, which has to be there."""
+        if path not in self._read:
+            self._read[path] = classes.read(self.release.text(path))
+        return self._read[path]
+
+    def find(self, name: str, hint: str = "") -> tuple[Class, str] | None:
+        """By its qualified name, with its header. `hint` is a header to look at first."""
+        last = name.rpartition("::")[2]
+        for path in (f"{INCLUDE}{hint}", *self._headers_of.get(last, ())):
+            if self.release.has(path):
+                for it in self.classes(path):
+                    if it.name == name:
+                        return it, path
+        return None
+
+    @cached_property
+    def _headers_of(self) -> dict[str, list[str]]:
+        """By the last part of a class's name."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for path in self.release.headers():
+            short = path.removeprefix(INCLUDE)
+            if short.startswith(_SEARCHED) and not short.startswith(_NOT_SEARCHED):
+                for name in set(_HEAD.findall(self.release.text(path))):
+                    found[name].append(path)
+        return found
