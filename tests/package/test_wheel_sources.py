@@ -1,8 +1,10 @@
 """Which files of a project are the sources that a wheel is made of."""
 
 import subprocess
+import sys
 
 import pytest
+from conftest import ROOT
 from torch_outback.wheel import sources
 
 
@@ -52,6 +54,19 @@ def test_what_is_below_the_top_is_a_source(project, tmp_path, name):
 def test_what_a_command_prints_is_no_source(project, name):
     put(project / name)
     assert names(project) == OWN
+
+
+def test_the_file_that_this_output_goes_to_is_no_source(project):
+    """outback wheel . > output"""
+    program = (
+        f"import sys; sys.path.insert(0, {str(ROOT / 'generators/cli')!r})\n"
+        "from pathlib import Path\n"
+        "from torch_outback.wheel import sources\n"
+        f"print(*sources.read(Path({str(project)!r})).digests)"
+    )
+    with (project / "output").open("w") as output:
+        subprocess.run([sys.executable, "-c", program], stdout=output, check=True)
+    assert set((project / "output").read_text().split()) == OWN
 
 
 @pytest.mark.parametrize("build", ["pyproject.toml", "cmake/version.cmake", "src/CMakeLists.txt"])

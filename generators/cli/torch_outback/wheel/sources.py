@@ -2,8 +2,8 @@
 
 Each file of the project's folder is one, whoever reads it, but for
 - what builds and tools make: build/, dist/, hidden files, and all that git ignores;
-- what commands print: logs, and a text at the top that no file of the build names, which
-  `outback wheel . > o.txt` writes while it reads the sources.
+- what commands print: where this one's output goes (`outback wheel . > o`), logs, and texts at the
+  top that no file of the build names (`outback wheel . | tee o.txt`).
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def read(folder: Path, without: Sequence[Path] = (), is_released_by_git: bool = 
 
 def _files(folder: Path, without: set[Path], ignored: set[Path]) -> list[Path]:
     """In an order that is the same everywhere."""
-    found = list(_walk(folder, without, ignored))
+    own = (_identity(1), _identity(2), None)
+    found = [it for it in _walk(folder, without, ignored) if _identity(it) not in own]
     printed = {it for it in found if _may_be_printed(folder, it)}
     if printed:
         build = _text_of_build(it for it in found if it not in printed)
@@ -101,6 +102,15 @@ def _walk(folder: Path, without: set[Path], ignored: set[Path]) -> Iterator[Path
 def _is_source(file: Path) -> bool:
     """A git clone's .git may be a file; a link may lead nowhere."""
     return file.is_file() and not file.name.startswith(".") and file.suffix not in _NO_SOURCES
+
+
+def _identity(file: Path | int) -> tuple[int, int] | None:
+    """None where it is gone, or a descriptor is closed."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _may_be_printed(folder: Path, file: Path) -> bool:
