@@ -3,7 +3,6 @@
 #include "generators/loader/loader.h"
 
 #include <pybind11/stl.h>
-#include <torch/csrc/Dtype.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,10 +14,10 @@
 #include "backend_template/core/kernels/packed_list.h"
 #include "backend_template/python/dtype.h"
 #include "backend_template/python/errors.h"
+#include "backend_template/python/module_definition.h"
 #include "backend_template/python/names.h"
 #include "outback/python.h"
 #include "registration/checks.h"
-#include "registration/python/definition.h"
 
 namespace py = pybind11;
 
@@ -89,9 +88,12 @@ bool read_flag(const char* option, const py::object& given) {
 std::vector<c10::ScalarType> read_dtypes(const char* option, const py::object& given) {
   constexpr const char* expected = "a sequence of torch.dtype";
   std::vector<c10::ScalarType> dtypes;
-  for (const auto& each : read<std::vector<py::object>>(option, expected, given)) {
-    if (!THPDtype_Check(each.ptr())) refuse(option, expected, given);
-    dtypes.push_back(python::as_scalar_type(each));
+  try {
+    for (const auto& each : read<std::vector<py::object>>(option, expected, given)) {
+      dtypes.push_back(python::as_scalar_type(each));
+    }
+  } catch (const c10::TypeError&) {
+    refuse(option, expected, given);
   }
   return dtypes;
 }

@@ -2,8 +2,8 @@
 #include "outback/module.h"
 
 #include "backend_template/python/errors.h"
+#include "backend_template/python/module_definition.h"
 #include "outback/python.h"
-#include "registration/python/definition.h"
 
 namespace py = pybind11;
 

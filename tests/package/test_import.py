@@ -1,7 +1,6 @@
 """torch_acme, installed, loads in both ways, and refuses another torch in both."""
 
 import os
-import shutil
 import sys
 
 import pytest
@@ -176,8 +175,7 @@ def test_another_python_is_refused(installed):
         (
             "unsupported",
             "excluded_operators='aten::mm',\n    unsupported",
-            'excluded_operators: expected a sequence of texts such as "aten::add.Tensor", but found '
-            "'aten::mm'",
+            "excluded_operators: expected a sequence of texts such as ",
         ),
         (
             "unsupported",

@@ -50,7 +50,7 @@ def test_what_is_below_the_top_is_a_source(project, tmp_path, name):
     assert before.differences(after) == [name] and before.hash != after.hash
 
 
-@pytest.mark.parametrize("name", ["wheel.log", "src/x.log", "o.txt", "o.out", "o.err"])
+@pytest.mark.parametrize("name", ["wheel.log", "src/x.log"])
 def test_what_a_command_prints_is_no_source(project, name):
     put(project / name)
     assert names(project) == OWN
@@ -67,20 +67,6 @@ def test_the_file_that_this_output_goes_to_is_no_source(project):
     with (project / "output").open("w") as output:
         subprocess.run([sys.executable, "-c", program], stdout=output, check=True)
     assert set((project / "output").read_text().split()) == OWN
-
-
-@pytest.mark.parametrize("build", ["pyproject.toml", "cmake/version.cmake", "src/CMakeLists.txt"])
-def test_a_text_that_the_build_names_is_a_source(project, build):
-    put(project / "version.txt")
-    assert "version.txt" not in names(project)
-    put(project / build, 'file(READ "../version.txt" VERSION)')
-    assert "version.txt" in names(project)
-
-
-@pytest.mark.parametrize("name", ["LICENSE.txt", "torch_acme/words.txt", "src/CMakeLists.txt"])
-def test_other_texts_are_sources(project, name):
-    put(project / name)
-    assert names(project) == OWN | {name}
 
 
 def test_what_git_ignores_is_no_source(project):

@@ -1,9 +1,7 @@
 """The sources of a project: all that a half is compiled of, by their names and contents.
 
-Each file of the project's folder is one, whoever reads it, but for
-- what builds and tools make: build/, dist/, hidden files, and all that git ignores;
-- what commands print: where this one's output goes (`outback wheel . > o`), logs, and texts at the
-  top that no file of the build names (`outback wheel . | tee o.txt`).
+Each file of the project's folder is one, whoever reads it, but for build/, dist/, hidden files, all
+that git ignores, logs, and the file that this command's own output goes to (`outback wheel . > o`).
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,11 +21,6 @@ from ..refused import Refused
 _MADE = {"__pycache__", "node_modules"}
 _MADE_AT_THE_TOP = {"build", "dist", "wheelhouse"}
 _NO_SOURCES = {".log", ".pyc", ".whl"}
-_PRINTED = {".err", ".out", ".txt"}  # at the top
-# What names the texts that a build reads; it takes licenses by themselves.
-_OF_BUILD = {".cmake", ".in", ".json", ".py", ".toml"}
-_LISTS = "CMakeLists.txt"
-_LICENSES = ("LICENCE", "LICENSE", "COPYING", "NOTICE", "AUTHORS")
 
 
 @dataclass(frozen=True)
@@ -67,12 +60,7 @@ def read(folder: Path, without: Sequence[Path] = (), is_released_by_git: bool = 
 def _files(folder: Path, without: set[Path], ignored: set[Path]) -> list[Path]:
     """In an order that is the same everywhere."""
     own = (_identity(1), _identity(2), None)
-    found = [it for it in _walk(folder, without, ignored) if _identity(it) not in own]
-    printed = {it for it in found if _may_be_printed(folder, it)}
-    if printed:
-        build = _text_of_build(it for it in found if it not in printed)
-        printed = {it for it in printed if os.fsencode(it.name) not in build}
-    return [it for it in found if it not in printed]
+    return [it for it in _walk(folder, without, ignored) if _identity(it) not in own]
 
 
 def _walk(folder: Path, without: set[Path], ignored: set[Path]) -> Iterator[Path]:
@@ -111,16 +99,6 @@ def _identity(file: Path | int) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-def _may_be_printed(folder: Path, file: Path) -> bool:
-    is_text = file.parent == folder and file.suffix in _PRINTED
-    return is_text and file.name != _LISTS and not file.name.upper().startswith(_LICENSES)
-
-
-def _text_of_build(files: Iterable[Path]) -> bytes:
-    read = [it for it in files if it.name == _LISTS or it.suffix in _OF_BUILD]
-    return b"\0".join(it.read_bytes() for it in read if it.is_file())
 
 
 # ---- git, where it is, and where the project is in a clone

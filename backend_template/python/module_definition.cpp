@@ -1,4 +1,4 @@
-#include "registration/python/definition.h"
+#include "backend_template/python/module_definition.h"
 
 #include <pybind11/pybind11.h>
 

@@ -1,4 +1,4 @@
-// The definition of an extension module whose one step of execution is given.
+// The definition of an extension module, of what executes it.
 #pragma once
 
 #include <Python.h>
