@@ -299,12 +299,6 @@ def test_another_project_is_refused(tmp_path, project):
     [
         ('name = "torch-acme"', "name = 3", "project.name is 3: expected a text"),
         ('name = "torch-acme"', "", " has no project.name"),
-        ('version = "0.1.0"', "version = []", "project.version is []: expected a text"),
-        (
-            'version = "0.1.0"',
-            'version = "1"\nrequires-python = 3',
-            "project.requires-python is 3: expected a text",
-        ),
         (
             'version = "0.1.0"',
             'dynamic = "version"',
@@ -312,8 +306,6 @@ def test_another_project_is_refused(tmp_path, project):
         ),
         ("[build-system]", "[other]", "builds with scikit-build-core"),
         ("\nrequires = ", "\nother = ", " has no build-system.requires"),
-        ("[tool.scikit-build]", "[tool]\nscikit-build = 1", "tool.scikit-build is 1: expected a"),
-        ("[tool.scikit-build]", "[tool.scikit-build]\nwheel = 'x'", "scikit-build.wheel is 'x': "),
         ('"0.1.0"', "[" * 5000 + "]" * 5000, "cannot be read: "),
         ('"0.1.0"', "'\udcff'", "cannot be read: 'utf-8' codec can't decode byte 0xff"),
     ],
@@ -321,7 +313,7 @@ def test_another_project_is_refused(tmp_path, project):
 )
 def test_what_pyproject_says_wrongly_is_named(project, old, new, why):
     file = project / "pyproject.toml"
-    text = re.sub("^(requires-python|wheel.*) = .*$", "", file.read_text(), flags=re.M)
+    text = file.read_text()
     assert old in text
     file.write_bytes(text.replace(old, new, 1).encode(errors="surrogateescape"))
     said = refusal(project)

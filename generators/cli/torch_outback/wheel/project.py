@@ -20,8 +20,7 @@ else:  # of setuptools, pip and scikit-build-core's own dependencies
     import tomli as tomllib
 
 _TABLE, _TEXT, _TEXTS = "a table", "a text", "a list of texts"
-# Of what is read here, and of what would else fail in the builder, once torch is downloaded.
-_EXPECTED = {
+_READ = {
     "build-system": _TABLE,
     "build-system.build-backend": _TEXT,
     "build-system.requires": _TEXTS,
@@ -29,18 +28,6 @@ _EXPECTED = {
     "project.dependencies": _TEXTS,
     "project.dynamic": _TEXTS,
     "project.name": _TEXT,
-    "project.optional-dependencies": _TABLE,
-    "project.requires-python": _TEXT,
-    "project.version": _TEXT,
-    "tool": _TABLE,
-    "tool.scikit-build": _TABLE,
-    "tool.scikit-build.build": _TABLE,
-    "tool.scikit-build.build-dir": _TEXT,
-    "tool.scikit-build.cmake": _TABLE,
-    "tool.scikit-build.install": _TABLE,
-    "tool.scikit-build.metadata": _TABLE,
-    "tool.scikit-build.sdist": _TABLE,
-    "tool.scikit-build.wheel": _TABLE,
 }
 _MOST = 100  # letters of a value that is shown
 
@@ -82,7 +69,7 @@ def load(folder: Path) -> Project:
         raise Refused(f"{file} cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise Refused(f"{file} cannot be read: {error}") from None
-    for key, expected in _EXPECTED.items():
+    for key, expected in _READ.items():
         value = _value(pyproject, key)
         if value is not None and not _is(expected, value):
             shown = variables.printable(repr(value)[:_MOST])
