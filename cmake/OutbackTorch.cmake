@@ -130,6 +130,9 @@ add_library(outback::libtorch INTERFACE IMPORTED GLOBAL)
 target_compile_features(outback::libtorch INTERFACE cxx_std_20)
 target_include_directories(outback::libtorch INTERFACE "${_outback_torch}/include"
                                                        "${_outback_torch}/include/torch/csrc/api/include")
+# The messages of torch's headers name no folder of this machine. Here, as the options of what a target links come after its
+# own: torch may be in a folder that these map.
+target_compile_options(outback::libtorch INTERFACE "-fmacro-prefix-map=${_outback_torch}/=torch/")
 target_compile_definitions(
   outback::libtorch
   INTERFACE _GLIBCXX_USE_CXX11_ABI=${_outback_cxx11_abi}

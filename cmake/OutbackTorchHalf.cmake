@@ -143,6 +143,7 @@ function(outback_torch_half_from_cache)
   if(flags STREQUAL _outback_default_flags)
     set(flags "") # the same entry of the cache as `outback build` makes
   endif()
+  # The folder of torch_outback may have another torch beside it, which is not the project's.
   # A file for what make does not see: that the command is another one.
   set(compiler "\"${CMAKE_CXX_COMPILER}\"${CMAKE_CXX_COMPILER_ARG1}")
   file(CONFIGURE OUTPUT "${into}.txt" CONTENT "${compiler} ${flags}\n" @ONLY)
@@ -150,7 +151,7 @@ function(outback_torch_half_from_cache)
     OUTPUT ${archives}
     COMMAND
       "${Python_EXECUTABLE}" -c
-      "import sys; sys.path[:] = [sys.argv.pop(1), *filter(None, sys.path)]; from torch_outback import torch_half; torch_half.main()"
+      "import sys; folder = sys.argv.pop(1); sys.path[:] = [folder, *filter(None, sys.path)]; from torch_outback import torch_half; sys.path.remove(folder); torch_half.main()"
       "${_outback_command_folder}" --into "${into}" --torch "${torch}" --compiler "${compiler}" "--flags=${flags}" --tools
       "${CMAKE_COMMAND}" "${CMAKE_MAKE_PROGRAM}"
     DEPENDS ${sources} "${torch}/version.py" "${into}.txt"

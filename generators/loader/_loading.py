@@ -53,7 +53,7 @@ def load(
     """
     package = __package__ or _HERE.name
     unfit = _unfit(package)
-    if unfit and not _may_compile():
+    if unfit and not _may_compile(unfit):
         raise ImportError(
             f"{unfit}: install the {package} that was made for it, rebuild it here, or set "
             f"OUTBACK_COMPILE=1, which compiles it here with torch-outback and a C++ compiler."
@@ -147,7 +147,8 @@ def _load_kernels(package: str) -> None:
     elif any((_HERE / "_half").glob("torch-*/kernels.so")):
         warnings.warn(
             f"{package} has no kernels of its own for torch {torch.__version__}, as it has for "
-            "others: Outback's serve in their place",
+            "others: Outback's serve in their place, and operators that only they define are "
+            "missing",
             stacklevel=2,
         )
 
@@ -204,12 +205,17 @@ def _manifest() -> tuple[str, Mapping[str, str]]:
 # ---- OUTBACK_COMPILE
 
 
-def _may_compile() -> bool:
-    """Whether the user has asked for it, and installed what compiles."""
+def _may_compile(unfit: str) -> bool:
+    """Whether the user has asked for it."""
     try:
         from torch_outback import Refused, variables
     except ImportError:
-        return False
+        if os.environ.get("OUTBACK_COMPILE", "") in ("", "0"):
+            return False
+        raise ImportError(
+            f"{unfit}, and OUTBACK_COMPILE is set: it needs torch-outback, which is not installed: "
+            "pip install torch-outback"
+        ) from None
     try:
         return variables.flag("OUTBACK_COMPILE")
     except Refused as why:

@@ -437,6 +437,13 @@ def test_two_backends_are_a_note_where_import_torch_loads_none(patient):
     assert said.found("backends", "import torch")["found"].startswith("loads no backend by itself")
 
 
+def test_a_backend_that_its_import_compiles_for_this_torch_has_no_problem(patient):
+    patient.torch("2.13.0+cpu")
+    patient.of_outback("acme", torch="2.11")
+    names = [name for _, name, _ in patient.examined(OUTBACK_COMPILE="1").not_ok()]
+    assert "torch_acme: torch" not in names
+
+
 def test_beside_a_cuda_build_it_says_what_breaks(patient):
     patient.torch("2.13.0+cu126", cuda="12.6", devices=2)
     patient.backend("acme")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -44,6 +45,20 @@ def into(tmp_path, monkeypatch):
 
 def texts(folder: Path) -> dict[str, str]:
     return {archive.name: archive.read_text() for archive in sorted(folder.glob("lib*"))}
+
+
+def test_a_torch_beside_torch_outback_is_not_taken_for_the_projects(tmp_path):
+    """As where `outback` runs in an environment with a torch, and makes halves for others."""
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch/__init__.py").write_text("raise ImportError('another torch')")
+    (tmp_path / "torch_outback").symlink_to(Path(torch_half.__file__).parent)
+    lists = (ROOT / "cmake/OutbackTorchHalf.cmake").read_text()
+    (program,) = re.findall(r'^ +"(import sys; .*)"$', lists, re.MULTILINE)
+    elsewhere = [*("--torch", "/nowhere"), "--into", tmp_path / "into", "--compiler", "c++"]
+    command = [sys.executable, "-c", program, tmp_path, *elsewhere]
+    done = subprocess.run(command, capture_output=True, text=True, env=clean_environment())
+    installed = Path(torch.__file__).parent
+    assert f"CMake found /nowhere, and {sys.executable} has {installed} now" in done.stderr
 
 
 def test_it_is_a_copy_of_what_is_in_the_cache(into):

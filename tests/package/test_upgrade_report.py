@@ -238,6 +238,14 @@ def test_the_project_is_the_current_folder_without_the_option(both, project, mon
     assert OVERRIDES in run(*both).output
 
 
+def test_what_outback_made_and_nobody_has_edited_is_not_the_projects(both, project):
+    """`outback update` brings it up to date."""
+    folder(project / ".outback/template", PROJECT)
+    assert "1 change, of which none touch the project" in run(*both, "--project", project).output
+    (project / "src/guard.cpp").write_text(PROJECT["src/guard.cpp"] + "// mine\n")
+    assert OVERRIDES in run(*both, "--project", project).output
+
+
 def test_most_leaves_out_what_touches_nothing(tmp_path, project):
     added = "".join(f"- func: new_{it}(Tensor self) -> Tensor\n" for it in range(4))
     old, new = (

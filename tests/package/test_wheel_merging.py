@@ -179,6 +179,14 @@ def test_an_address_of_one_torch_is_no_requirement():
     assert made == "Requires-Dist: torch<2.13,>=2.11\n\n"
 
 
+def test_an_address_of_this_machine_is_no_requirement():
+    elsewhere = 'Requires-Dist: x @ git+https://x/x.git ; extra == "test"\n'
+    here = 'Requires-Dist: torch-outback @ file:///home/ada/outback ; extra == "test"\n'
+    made = metadata.with_torches(f"{elsewhere}{here}\nThe text.\n", ["2.13"])
+    without = 'Requires-Dist: torch-outback; extra == "test"\n'
+    assert made == f"{elsewhere}{without}\nThe text.\n"
+
+
 def test_a_library_that_needs_torch_has_no_place_outside_the_halves():
     path = "torch_acme/_ops.so"
 

@@ -75,6 +75,8 @@ def _of(backend: Backend, installed: Installed) -> Iterator[Finding]:
         fits = f", for torch {', '.join(backend.halves)}" if backend.halves else ""
         place = f", {backend.folder}" if backend.folder else ""
         yield Finding(_SECTION, backend.name, f"{named}{place}{fits}")
+    if backend.of_outback and variables.text("OUTBACK_COMPILE") == "1":
+        return  # the import compiles what does not fit
     yield from _wrong_torch(backend, installed.torch_version)
     if backend.of_outback:
         yield from _wrong_python(backend, installed.torch_version)

@@ -72,8 +72,12 @@ def wheel(
             if making.planned(request, missing, click.echo) and not yes:
                 _ask()
             with _progress() as say:
-                for half in missing:
-                    making.make_half(request, half, say)
+                try:
+                    for half in missing:
+                        making.make_half(request, half, say)
+                except KeyboardInterrupt:
+                    say(f"stopped; the halves that are finished stay in {work}: start it again")
+                    raise
                 say("merging")
                 made = making.merge(request)
     click.echo(f"{made}, {shown(made.stat().st_size)}")

@@ -117,6 +117,7 @@ def make_half(request: Request, half: Half, say: Say) -> None:
         made = compiling.wheel(request.project, where, work, kept)
         tested = trying.half(made.wheel, half.torch, where, str(half))
         _keep(_folder(request, half), key, made.name, made.wheel, where.torch())
+        kept.unlink(missing_ok=True)  # of an attempt that failed
     finally:
         shutil.rmtree(work, ignore_errors=True)
     say(f"{half}: {tested} ({time.monotonic() - start:.0f} s)")

@@ -29,14 +29,20 @@ def torch_specifier(torches: Sequence[str]) -> str:
 
 
 def with_torches(metadata: str, torches: Sequence[str]) -> str:
-    """METADATA whose requirement of torch is these minor releases. Those of extras stay."""
+    """METADATA whose requirement of torch is these minor releases. Those of extras stay. None has
+    the address of a file, as `outback new --toolkit` gives torch-outback: it is of this machine."""
     wanted = SpecifierSet(torch_specifier(torches))
 
     def changed(match: re.Match[str]) -> str:
         requirement = _requirement(match[1])
-        if requirement is None or not needs_torch(requirement):
+        if requirement is None:
             return match[0]
-        requirement.specifier, requirement.url = wanted, None  # an address is of one torch
+        if needs_torch(requirement):
+            requirement.specifier, requirement.url = wanted, None  # an address is of one torch
+        elif requirement.url and requirement.url.startswith("file:"):
+            requirement.url = None
+        else:
+            return match[0]
         return f"Requires-Dist: {requirement}"
 
     headers, line, body = metadata.partition("\n\n")

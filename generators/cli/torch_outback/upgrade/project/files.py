@@ -1,13 +1,16 @@
-"""Which files of a folder are a project's sources: C++ and Python, without what builds make."""
+"""Which files of a folder are a project's sources: C++ and Python, without what builds make, and
+what `outback new` made and nobody has edited since: `outback update` brings that up to date."""
 
 from __future__ import annotations
 
 import errno
+import filecmp
 import importlib.util
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ... import new
 from ...refused import Refused
 
 _CPP = {".c", ".cc", ".cpp", ".cu", ".cuh", ".cxx", ".h", ".hh", ".hpp", ".inc", ".inl", ".mm"}
@@ -50,6 +53,8 @@ def read(folder: Path) -> Sources:
             if file.suffix not in _CPP | _PYTHON or not file.is_file():
                 continue
             name = _name(folder, file)
+            if _is_as_it_was_made(folder, name):
+                continue
             into = found.cpp if file.suffix in _CPP else found.python
             try:
                 into.append(Source(name, _text(file)))
@@ -57,9 +62,14 @@ def read(folder: Path) -> Sources:
                 found.unread[name] = error.strerror or str(error)
             except (SyntaxError, UnicodeDecodeError) as error:
                 found.unread[name] = str(error)
-    if not (found.cpp or found.python or found.unread):
+    if not (found.cpp or found.python or found.unread or (folder / new.PRISTINE).is_dir()):
         raise Refused(f"{folder} has no sources: no file of C++ or Python is in it")
     return found
+
+
+def _is_as_it_was_made(project: Path, name: str) -> bool:
+    made = project / new.PRISTINE / name
+    return made.is_file() and filecmp.cmp(made, project / name, shallow=False)
 
 
 def _has_sources(folder: Path) -> bool:
