@@ -150,6 +150,20 @@ def test_each_folder_of_a_project_may_ask_for_outback(tmp_path, order):
     assert "null_suite.summary" in said and "host_suite.summary" in said
 
 
+def test_no_message_names_a_folder_of_the_machine(tmp_path):
+    """The last of the maps that fit a path counts, and torch may be in the project's folder."""
+    text = BACKEND.replace("host)", "host SOURCES kernels.cpp)")
+    (tmp_path / "kernels.cpp").touch()
+    vendor(tmp_path, text)
+    ninja = (tmp_path / "build/build.ninja").read_text()
+    (flags,) = re.findall(
+        r"torch_foo_kernels\.dir/kernels\.cpp\.o: (?:.*\n)+?  FLAGS = (.*)", ninja
+    )
+    maps = re.findall(r"-fmacro-prefix-map=(\S+)", flags.replace("$ ", "_"))
+    folder = Path(torch.__file__).parent
+    assert maps[1:] == [f"{tmp_path}/=", f"{tmp_path}/build/=", f"{folder}/=torch/"]
+
+
 def refused(folder: Path, text: str, *arguments: str) -> str:
     with pytest.raises(pytest.fail.Exception) as failed:
         vendor(folder, text, *arguments)

@@ -279,7 +279,7 @@ def test_a_project_compiles_no_more_than_its_own_sources(project):
     cmake("build")
     *own, loader = compiled(folder / "build", "torch_acme")
     assert own == [f"{folder}/src/{name}.cpp" for name in ("kernels", "runtime")]
-    assert loader.endswith("/generators/loader/loader.cpp")
+    assert loader.endswith("/generators/loader/module.cpp")
     kernels = "CMakeFiles/torch_acme_kernels.dir/src/kernels.cpp.o"
     inputs = call(["ninja", "-C", folder / "build", "-t", "query", kernels])
     assert "torch_half" not in inputs  # both are compiled at the same time

