@@ -33,7 +33,8 @@ include("${CMAKE_CURRENT_LIST_DIR}/OutbackPackage.cmake")
 #                              Default: opencl_c for RUNTIME opencl, whose driver compiles text, else none
 #   KERNEL_SOURCES <file>...   in the dialect, each a module of kernels: see outback_add_kernels()
 #   PACKAGE <package>          the Python package. Default: torch_<name>
-#   TARGET <target>            builds all of it. Default: <package>
+#   TARGET <target>            builds all of it; libraries and definitions of your own go to <target>_runtime and
+#                              <target>_kernels. Default: <package>
 #   PYTHON_DIR <folder>        where the package's Python sources are. Default: the calling folder
 #   OUTPUT_DIR <folder>        of the build. Default: ${CMAKE_BINARY_DIR}/python
 #
@@ -83,17 +84,17 @@ function(outback_add_backend name)
   _outback_place(${arg_TARGET}_library "${arg_OUTPUT_DIR}" ${arg_PACKAGE} ${arg_PACKAGE})
   set_target_properties(${arg_TARGET}_library PROPERTIES OUTPUT_NAME ${arg_PACKAGE}_runtime)
 
+  # No library: what a project gave it would reach none of the project's sources.
+  add_custom_target(${arg_TARGET} ALL DEPENDS ${arg_TARGET}_library)
   set(operators "")
-  if(OUTBACK_RUNTIME_ONLY)
-    add_custom_target(${arg_TARGET} ALL DEPENDS ${arg_TARGET}_library)
-  else()
-    add_library(${arg_TARGET} MODULE "${loader}/module.cpp")
-    outback_target_defaults(${arg_TARGET})
-    target_link_libraries(${arg_TARGET} PRIVATE outback::python outback::kernels)
-    _outback_place(${arg_TARGET} "${arg_OUTPUT_DIR}" ${half} ${arg_PACKAGE})
-    set_target_properties(${arg_TARGET} PROPERTIES PREFIX "" OUTPUT_NAME _C SUFFIX "${suffix}")
-    add_dependencies(${arg_TARGET} ${arg_TARGET}_library)
-    set(operators OPERATORS ${arg_TARGET})
+  if(NOT OUTBACK_RUNTIME_ONLY)
+    add_library(${arg_TARGET}_half MODULE "${loader}/module.cpp")
+    outback_target_defaults(${arg_TARGET}_half)
+    target_link_libraries(${arg_TARGET}_half PRIVATE outback::python outback::kernels)
+    _outback_place(${arg_TARGET}_half "${arg_OUTPUT_DIR}" ${half} ${arg_PACKAGE})
+    set_target_properties(${arg_TARGET}_half PROPERTIES PREFIX "" OUTPUT_NAME _C SUFFIX "${suffix}")
+    add_dependencies(${arg_TARGET} ${arg_TARGET}_half)
+    set(operators OPERATORS ${arg_TARGET}_half)
   endif()
 
   if(arg_KERNELS)
@@ -106,6 +107,7 @@ function(outback_add_backend name)
     outback_add_portable_kernels(${arg_TARGET}_library FORMATS ${arg_KERNELS} ${operators})
   endif()
 
+  _outback_refuse_registrations(${name} "${arg_SOURCES}")
   if(arg_SOURCES AND OUTBACK_RUNTIME_ONLY)
     # Never built: the project may give it libraries and folders, as it does where there is a torch.
     add_library(${arg_TARGET}_kernels MODULE EXCLUDE_FROM_ALL ${arg_SOURCES})
@@ -114,6 +116,7 @@ function(outback_add_backend name)
     outback_target_defaults(${arg_TARGET}_kernels)
     _outback_without_paths(${arg_TARGET}_kernels)
     _outback_show_all(${arg_TARGET}_kernels)
+    _outback_call_own(${arg_TARGET}_kernels)
     target_link_libraries(${arg_TARGET}_kernels PRIVATE ${arg_TARGET}_library outback::kernels)
     _outback_place(${arg_TARGET}_kernels "${arg_OUTPUT_DIR}" ${half} ${arg_PACKAGE})
     set_target_properties(${arg_TARGET}_kernels PROPERTIES PREFIX "" OUTPUT_NAME kernels SUFFIX ".so")
@@ -121,6 +124,24 @@ function(outback_add_backend name)
   endif()
 
   _outback_stage_package(${arg_PACKAGE} "${arg_PYTHON_DIR}" "${arg_OUTPUT_DIR}" "${arg_RUNTIME}")
+endfunction()
+
+# _outback_refuse_registrations(<name> <sources>)
+#
+# The package registers the backend itself. A source that does it too is one for torch.utils.cpp_extension, or of a project
+# that an Outback of before 0.1.0 made.
+function(_outback_refuse_registrations name sources)
+  foreach(source IN LISTS sources)
+    get_filename_component(source "${source}" ABSOLUTE)
+    if(EXISTS "${source}") # else CMake says it
+      file(STRINGS "${source}" line REGEX "^#include .outback/(module|linked_runtime)\\.h." LIMIT_COUNT 1)
+      if(line)
+        message(FATAL_ERROR "outback_add_backend(${name}): ${source} registers a backend (${line}), and the package does that: "
+                            "leave it out, and give its options to load() in the package's __init__.py. `outback update` "
+                            "brings an older project up to date.")
+      endif()
+    endif()
+  endforeach()
 endfunction()
 
 # _outback_place(<target> <output> <folder> <component>)
@@ -154,6 +175,13 @@ endfunction()
 function(_outback_show_all target)
   set_target_properties(${target} PROPERTIES C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default
                                              VISIBILITY_INLINES_HIDDEN OFF)
+endfunction()
+
+# _outback_call_own(<target>)
+#
+# What the project's sources call is their own function, also where the C library has one of that name: connect, send.
+function(_outback_call_own target)
+  target_link_options(${target} PRIVATE "LINKER:-Bsymbolic-functions")
 endfunction()
 
 # _outback_add_runtime_library(<name> <target> <runtime> <sources>)
@@ -192,6 +220,7 @@ function(_outback_add_runtime_library name target runtime sources)
         "(OUTBACK_OPENCL_INCLUDE_DIR).")
   endif()
   outback_target_defaults(${target}_library)
+  _outback_call_own(${target}_library)
 endfunction()
 
 # _outback_warn_of_name(<name>)

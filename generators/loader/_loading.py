@@ -52,13 +52,9 @@ def load(
     is refused. A second call, such as importlib.reload makes, changes nothing.
     """
     package = __package__ or _HERE.name
-    unfit = _unfit(package)
-    if unfit and not _may_compile(unfit):
-        raise ImportError(
-            f"{unfit}: install the {package} that was made for it, rebuild it here, or set "
-            f"OUTBACK_COMPILE=1, which compiles it here with torch-outback and a C++ compiler."
-        )
     registered = torch._C._get_privateuse1_backend_name()
+    if registered == name and f"{package}._C" in sys.modules:
+        return
     # Before this package's kernels take the place of those of a backend that is loaded.
     if registered not in ("privateuseone", name):
         raise ImportError(
@@ -66,6 +62,12 @@ def load(
             "and PyTorch has room for one: OUTBACK_AUTOLOAD=0 keeps `import torch` from loading any"
         )
     try:
+        unfit = _unfit(package)
+        if unfit and not _may_compile(unfit):
+            raise ImportError(
+                f"{unfit}: install the {package} that was made for it, rebuild it here, or set "
+                f"OUTBACK_COMPILE=1, which compiles it here with torch-outback and a C++ compiler."
+            )
         # Before the kernels, which may call it.
         runtime = _runtime(name)
         packed = _address(runtime, f"{name}_packed_kernels")
@@ -110,11 +112,11 @@ def _unfit(package: str) -> str:
     """Why no half fits the installed torch; "" where one does. In another torch it would lack
     symbols, or do worse, so nothing else is opened."""
     halves = _halves()
+    if not halves:
+        return f"{package} has no compiled part for any torch in {_HERE}"
     if _TORCH not in halves:
         has = ", ".join(sorted(halves, key=lambda it: tuple(map(int, it.split(".")))))
-        return (
-            f"{package} was built for torch {has or 'none'} and this is torch {torch.__version__}"
-        )
+        return f"{package} was built for torch {has} and this is torch {torch.__version__}"
     if not (halves[_TORCH] / _MODULE).exists():
         has = ", ".join(sorted(file.name for file in halves[_TORCH].glob("_C.*")))
         return (
@@ -245,5 +247,8 @@ def _compiled(package: str, portable: bool) -> Path:
 
 def _address(library: ctypes.CDLL, function: str) -> int:
     """0 where the library has none."""
-    found = getattr(library, function, None)
+    try:
+        found = getattr(library, function, None)
+    except UnicodeDecodeError:  # ctypes' error has the path, of whatever encoding
+        found = None
     return (ctypes.cast(found, ctypes.c_void_p).value or 0) if found else 0

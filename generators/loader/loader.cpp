@@ -104,8 +104,7 @@ fallback_mode read_fallback(const py::object& given) {
   if (mode == "allow") return fallback_mode::allow;
   if (mode == "warn") return fallback_mode::warn;
   if (mode == "error") return fallback_mode::error;
-  throw py::value_error(std::string("fallback: expected ") + expected + ", but found \"" + mode +
-                        "\"");
+  refuse("fallback", expected, given);
 }
 
 // All that can be refused before anything of the package is loaded for good.

@@ -190,6 +190,20 @@ def test_a_project_in_c_is_told_what_to_write(tmp_path):
     assert "project(... LANGUAGES C CXX)" in words
 
 
+def test_a_source_that_registers_is_told_where_its_options_are_now(tmp_path):
+    (tmp_path / "module.cpp").write_text("#include <outback/linked_runtime.h>\n")
+    text = BACKEND.replace("host)", "host SOURCES module.cpp)")
+    words = refused(tmp_path, text, "-DOUTBACK_RUNTIME_ONLY=ON")
+    assert "module.cpp registers a backend (#include <outback/linked_runtime.h>)" in words
+    assert "`outback update` brings an older project up to date" in words
+
+
+def test_what_is_said_to_the_target_of_all_is_refused(tmp_path):
+    """It would reach no source of the project."""
+    text = BACKEND + "target_compile_definitions(torch_foo PRIVATE X=1)\n"
+    assert "CMakeLists.txt:5 (target_compile_definitions)" in refused(tmp_path, text, "-DOUTBACK_RUNTIME_ONLY=ON")
+
+
 def test_a_package_with_a_file_of_outbacks_name_is_refused(tmp_path):
     (tmp_path / "torch_foo").mkdir()
     (tmp_path / "torch_foo/_loading.py").touch()

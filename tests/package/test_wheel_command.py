@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from made_up_wheels import single
-from torch_outback import cli, new
+from torch_outback import cli, new, toolkit
 from torch_outback.answers import Answers
 from torch_outback.refused import Refused
 from torch_outback.wheel import (
@@ -203,6 +203,16 @@ def test_runtime_only_takes_what_outback_wheel_made_of_this_project(project, bui
     made.unlink()
     why = "torch_acme-0.2.0-cp311-cp311-any.whl was made otherwise: make one first"
     assert why in refusal(project, "--runtime-only")
+
+
+def test_runtime_only_refuses_halves_of_another_outback(project, build, monkeypatch):
+    """Their loader may be another one."""
+    outback(project, "--torch", "2.13")
+    version = toolkit.version()
+    monkeypatch.setattr(toolkit, "version", lambda: "0.1.7")
+    code, said = outback(project, "--runtime-only")
+    why = f"made with torch-outback {version}, and this is torch-outback 0.1.7: make the whole"
+    assert code == 2 and why in said
 
 
 # ---- Sources that change while the wheel is made

@@ -6,7 +6,8 @@ import sysconfig
 
 import pytest
 import torch
-from torch_outback.wheel import manifest
+from conftest import call
+from torch_outback.wheel import manifest, trying
 from torch_outback.wheel.archive import Wheel
 
 MINOR = ".".join(torch.__version__.split(".")[:2])
@@ -69,6 +70,23 @@ def test_a_manifest_that_cannot_be_read_is_refused(with_manifest, text):
     done = with_manifest.run(IMPORT, **ALONE)
     why = f"ImportError: {file} cannot be read: install torch_acme again"
     assert done.stderr.splitlines()[-1] == why
+
+
+# ---- What `outback wheel` tests a half with
+
+
+def test_an_operator_that_the_device_does_not_have_is_no_failure(installed):
+    package = installed.site / "torch_acme"
+    text = (package / "__init__.py").read_text()
+    assert text.count("unsupported_dtypes=[],") == 1
+    text = text.replace("unsupported_dtypes=[],", "unsupported_dtypes=[torch.float32],")
+    (package / "__init__.py").write_text(text)
+    result = installed.folder / "result.json"
+    words = [trying.PROGRAM, installed.site, "torch_acme", MINOR, result]
+    call([installed.python, "-I", *words], TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    found = json.loads(result.read_text())
+    assert found["right"] == found["wrong"] == [] and len(found["missing"]) == 10
+    assert "torch.float32" in found["missing"]["mm"]
 
 
 # ---- Without a half for this torch

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
+from .. import toolkit
 from ..conformance.running import interpreter
 from ..refused import Refused
 from . import archive, compiling, environment, layout, making, manifest, metadata, trying
@@ -32,10 +35,24 @@ def replace(request: Request, say: Say) -> Path:
         )
     finally:
         shutil.rmtree(work, ignore_errors=True)
+    if (which := _of_another_outback(there, built.wheel, document)) is not None:
+        raise Refused(
+            f"the halves of {file} were made with {which}, and this is torch-outback "
+            f"{toolkit.version()}: make the whole wheel again"
+        )
     made = _with_halves(there, built.wheel)
     say(_tested(made))
     torches = manifest.compiled_against(document)
     return making.put(request, made, torches)
+
+
+def _of_another_outback(there: Wheel, built: Wheel, document: Mapping[str, Any]) -> str | None:
+    """Its name: the Python file that loads a half, and calls it, is this Outback's then."""
+    if document["outback"] != toolkit.version():
+        return f"torch-outback {document['outback']}"
+    loading = f"{layout.package(there.files)}/_loading.py"
+    same = there.files.get(loading) == built.files.get(loading)
+    return None if same else "other sources of torch-outback"
 
 
 def _newest(request: Request) -> tuple[Path, Wheel]:

@@ -3,8 +3,8 @@
     python -I ten_operators.py FOLDER PACKAGE TORCH RESULT
 
 FOLDER has the package, and what lies beside it. Writes JSON to the file RESULT: {"device": "acme",
-"devices": 1, "operators": 10, "wrong": []}; a runtime may print what it likes. Needs torch and
-nothing of Outback's.
+"devices": 1, "right": ["add"], "wrong": [], "missing": {"mm": "why it cannot be computed"}}; a
+runtime may print what it likes. Needs torch and nothing of Outback's.
 """
 
 import importlib
@@ -29,10 +29,12 @@ def main() -> None:
         raise SystemExit(f"expected the half of torch {wanted}, and loaded {file}")
     device = torch._C._get_privateuse1_backend_name()
     devices = torch.get_device_module(device).device_count()
-    found = {"device": device, "devices": devices, "operators": 0, "wrong": []}
-    if devices:
-        wrong = [name for name, case in CASES.items() if not agrees(torch, case, device)]
-        found |= {"operators": len(CASES), "wrong": wrong}
+    found = {"device": device, "devices": devices, "right": [], "wrong": [], "missing": {}}
+    for name, case in CASES.items() if devices else ():
+        try:
+            found["right" if agrees(torch, case, device) else "wrong"].append(name)
+        except (NotImplementedError, TypeError) as why:  # of a device without the operator, float32
+            found["missing"][name] = str(why)
     with open(result, "w", encoding="utf-8") as output:
         json.dump(found, output)
 
@@ -41,7 +43,8 @@ def agrees(torch, case, device: str) -> bool:
     torch.manual_seed(0)
     x, y = torch.randn(4, 6), torch.randn(4, 6)
     expected, found = case(torch, x, y), case(torch, x.to(device), y.to(device))
-    return found.device.type == device and torch.allclose(found.cpu(), expected, atol=1e-4)
+    # A device may multiply matrices in bfloat16.
+    return found.device.type == device and torch.allclose(found.cpu(), expected, 0.05, 0.05)
 
 
 def gradient(torch, x, y):

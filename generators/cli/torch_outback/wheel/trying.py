@@ -8,12 +8,13 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from .. import variables
 from ..refused import Refused
 from . import archive, layout
 from .archive import Wheel
 from .environment import Environment
 
-_PROGRAM = Path(__file__).with_name("ten_operators.py")
+PROGRAM = Path(__file__).with_name("ten_operators.py")
 _SECONDS = 600
 
 
@@ -26,7 +27,7 @@ def half(wheel: Wheel, torch: str, environment: Environment, name: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         there, result = Path(folder, "site"), Path(folder, "result.json")
         archive.unpack(wheel, there)
-        words = [os.fspath(_PROGRAM), os.fspath(there), package, torch, os.fspath(result)]
+        words = [os.fspath(PROGRAM), os.fspath(there), package, torch, os.fspath(result)]
         command = [os.fspath(environment.python), "-I", *words]
         # Not by itself: another backend of the environment would be loaded first.
         given = {**environment.variables(), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
@@ -55,4 +56,7 @@ def half(wheel: Wheel, torch: str, environment: Environment, name: str) -> str:
         )
     if not found["devices"]:
         return f"it imports; no {found['device']} device is here to compute on"
-    return f"it imports, and computes {found['operators']} operators as the CPU does"
+    said = f"it imports, and computes {len(found['right'])} operators as the CPU does"
+    for operator, why in found["missing"].items():
+        said += f"; not {operator}: {variables.printable(why.partition(chr(10))[0])}"
+    return said
