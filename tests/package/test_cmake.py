@@ -164,6 +164,19 @@ def test_no_message_names_a_folder_of_the_machine(tmp_path):
     assert maps[1:] == [f"{tmp_path}/=", f"{tmp_path}/build/=", f"{folder}/=torch/"]
 
 
+def test_a_function_with_a_name_of_the_c_librarys_is_the_projects(tmp_path):
+    """connect() is in the C library, which each process has first."""
+    (tmp_path / "driver.cpp").write_text('extern "C" int connect(int device) { return device; }\n')
+    runtime = 'extern "C" int connect(int);\nextern "C" int asked() { return connect(42); }\n'
+    (tmp_path / "runtime.cpp").write_text(runtime)
+    text = BACKEND.replace("RUNTIME host", "RUNTIME_SOURCES runtime.cpp driver.cpp")
+    vendor(tmp_path, text, "-DOUTBACK_RUNTIME_ONLY=ON")
+    call(["cmake", "--build", tmp_path / "build", "--target", "torch_foo"])
+    (library,) = (tmp_path / "build/python/torch_foo").glob("lib*.so")
+    code = f"import ctypes; print(ctypes.CDLL({str(library)!r}).asked())"
+    assert call([sys.executable, "-c", code]) == "42\n"
+
+
 def refused(folder: Path, text: str, *arguments: str) -> str:
     with pytest.raises(pytest.fail.Exception) as failed:
         vendor(folder, text, *arguments)
