@@ -60,7 +60,11 @@ def read(folder: Path) -> Sources:
                 into.append(Source(name, _text(file)))
             except OSError as error:
                 found.unread[name] = error.strerror or str(error)
-            except (SyntaxError, UnicodeDecodeError) as error:
+            except (
+                SyntaxError,
+                LookupError,
+                UnicodeError,
+            ) as error:  # of an encoding, too
                 found.unread[name] = str(error)
     if not (found.cpp or found.python or found.unread or (folder / new.PRISTINE).is_dir()):
         raise Refused(f"{folder} has no sources: no file of C++ or Python is in it")
