@@ -1,10 +1,14 @@
 """What `outback upgrade-report` sees of C++: virtual functions, stubs, headers, deprecations, and
 the project's lines that they touch."""
 
+import time
+
 import pytest
 from conftest import ROOT  # puts torch_outback on the path  # noqa: F401
 from small_torch import GUARD, changes, files, lines
 from torch_outback.upgrade.cpp import classes
+from torch_outback.upgrade.project.cpp import CppSources
+from torch_outback.upgrade.project.files import Source
 
 _GUARD = "c10::impl::DeviceGuardImplInterface"
 
@@ -263,6 +267,38 @@ enum class Kind : int { one, two };
     run = outer.functions[-1]
     assert (run.returns, run.is_override, run.line) == ("std::vector<int>", True, 8)
     assert run.parameters[0] == "std::function<void(int, int)>&&"
+
+
+# ---- Texts that no compiler takes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// " + "a class : of things, " * 800,
+        "class a\n" * 20_000,
+        'R"(\n' * 50_000,
+        '"' + '\\"' * 50_000,
+        "'" + "\\'" * 50_000,
+        "class a : " + "<" * 20_000 + "b {};",
+        "class a : b {}; " + "template <" * 20_000,
+        "a::" * 60_000,
+    ],
+    ids=lambda it: it[:12],
+)
+def test_the_time_grows_with_the_text_alone(text):
+    """Each took more than ten seconds, or more memory than there was."""
+    start = time.process_time()
+    found = CppSources([Source("a.cpp", text)], {})
+    assert found.derived is not None and len(found.qualified) < 100
+    assert found.strings is not None
+    assert time.process_time() - start < 5
+
+
+def test_a_raw_text_without_an_end_hides_what_is_behind_it():
+    text = 'struct A : B {};\nauto text = R"x(\n;struct C : D {};\n'
+    assert [it.name for it in classes.read(text)] == ["A"]
+    assert [it.name for it in classes.read(text.replace("R", "FOR"))] == ["A", "C"]
 
 
 # ---- Dispatch stubs

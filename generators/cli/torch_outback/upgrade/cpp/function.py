@@ -18,6 +18,7 @@ _BUILT_IN = {
     *("auto", "wchar_t", "char8_t", "char16_t", "char32_t"),
 }
 _BEFORE_A_TYPE = {"virtual", "static", "inline", "explicit", "constexpr", "friend", "extern"}
+_DEEPEST = 100  # angles in one another
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MACRO = re.compile(r"[A-Z][A-Z0-9_]+")
 
@@ -116,7 +117,9 @@ def after_brackets(tokens: list[str], at: int) -> int:
 
 
 def after_angles(tokens: list[str], at: int) -> int:
-    """The index behind the > that closes the < at `at`; `at` + 1 where none does."""
+    """The index behind the > that closes the < at `at`; `at` + 1 where none does, or where too many
+    are open: of many that nothing closes, each would be searched for to the end.
+    """
     depth, index = 0, at
     while index < len(tokens):
         if tokens[index] in ("(", "[", "{"):
@@ -128,6 +131,8 @@ def after_angles(tokens: list[str], at: int) -> int:
         index += 1
         if depth == 0:
             return index
+        if depth > _DEEPEST:
+            break
     return at + 1
 
 

@@ -2,6 +2,9 @@
 
 What it does not do: include, define and expand nothing, and evaluate no condition. Each branch of a
 condition is kept if its brackets balance, else the first branch alone. `#if 0` is left out.
+
+A literal without an end reaches to that of its line, a raw one to that of the file: else the search
+for its end would begin again at each quote in it.
 """
 
 from __future__ import annotations
@@ -11,9 +14,9 @@ import re
 _PIECES = re.compile(
     r"""
     (?P<comment>//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z))
-  | (?P<raw>(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)")
-  | (?P<text>"(?:\\.|[^"\\\n])*")
-  | (?P<letter>(?<![0-9A-Za-z_])'(?:\\.|[^'\\\n])+')
+  | (?P<raw>(?<!\w)(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\((?:.*?\)(?P=mark)"|.*))
+  | (?P<text>"(?:\\.|[^"\\\n])*"?)
+  | (?P<letter>(?<![0-9A-Za-z_])'(?:\\.|[^'\\\n])+'?)
     """,
     re.DOTALL | re.VERBOSE,
 )
@@ -33,7 +36,7 @@ def code(text: str) -> str:
         if it["comment"]:
             return _blank(it[0])
         if it["letter"]:
-            return "0" + " " * (len(it[0]) - 1)
+            return "0" + _blank(it[0][1:])
         return '""' + _blank(it[0][2:])
 
     return _without_directives(_PIECES.sub(shortened, text))

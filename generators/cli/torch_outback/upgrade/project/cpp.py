@@ -18,10 +18,12 @@ from ..py.trees import TOO_DEEP
 from .files import Source
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_QUALIFIED = re.compile(r"(?<![\w:])(?:::)?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+")
-_TEXT = re.compile(r'"((?:\\.|[^"\\\n])*)"')
+# No name of torch has as many parts.
+_QUALIFIED = re.compile(r"(?<![\w:])(?:::)?[A-Za-z_]\w*(?:::[A-Za-z_]\w*){1,15}")
+_TEXT = re.compile(r'"((?:\\.|[^"\\\n])*)"?')  # read once, also where it has no end
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
-_HEAD = re.compile(r"\b(?:class|struct)\s[^;{}()=]*?[^:]:(?!:)([^;{}()]*)\{")
+_HEAD = re.compile(r"\b(?:class|struct)\s[^;{}()]*")
+_COLON = re.compile(r"(?<!:):(?!:)")
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,9 @@ class CppSources:
     def derived(self) -> list[Derived]:
         """The classes that have bases; those of the standard library count too."""
         found = []
-        for it in self.sources:
-            if not _HEAD.search(it.text):
-                continue
+        for it, (_, text) in zip(self.sources, self._texts, strict=True):
+            if not any(_COLON.search(head[0]) for head in _HEAD.finditer(text)):
+                continue  # which is faster than to read it
             try:
                 found += [Derived(it.name, each) for each in classes.read(it.text) if each.bases]
             except RecursionError:
