@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from conftest import ROOT
+from torch_outback.refused import Refused
 from torch_outback.wheel import sources
 
 
@@ -76,6 +77,14 @@ def test_what_git_ignores_is_no_source(project):
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
     subprocess.run(["git", "add", "-f", "tracked.tmp"], cwd=project, check=True)
     assert names(project) == OWN | {"tracked.tmp", "src/new.cpp"}
+
+
+def test_a_clone_that_git_does_not_read_is_refused(project):
+    """One of another user, say, where git wants to be told that it is safe."""
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    put(project / ".git/config", "[core")
+    with pytest.raises(Refused, match=r"ignores in .*/acme: fatal: bad config line \d in file"):
+        names(project)
 
 
 def test_a_project_that_another_clone_ignores_has_its_sources(project, tmp_path):

@@ -107,22 +107,28 @@ def _identity(file: Path | int) -> tuple[int, int] | None:
 def _ignored(folder: Path) -> set[Path]:
     """Files, and folders as a whole."""
     asked = ("--others", "--ignored", "--exclude-standard", "--directory")
-    names = _git(folder, "ls-files", "-z", *asked).split("\0")
-    found = {folder / name for name in names if name}
+    names, error = _git(folder, "ls-files", "-z", *asked)
+    if error and "not a git repository" not in error:
+        raise Refused(f"git does not say what it ignores in {folder}: {' '.join(error.split())}")
+    found = {folder / name for name in names.split("\0") if name}
     # Of a project that lies in an ignored folder of somebody else's clone, git knows nothing.
     return set() if folder in found else found
 
 
 def _release(folder: Path) -> str:
-    """What setuptools_scm makes a version of."""
-    return _git(folder, "describe", "--dirty", "--tags", "--long", "--always", "--match=*[0-9]*")
+    """What setuptools_scm makes a version of; "" before the first commit."""
+    words = ("--dirty", "--tags", "--long", "--always", "--match=*[0-9]*")
+    return _git(folder, "describe", *words)[0]
 
 
-def _git(folder: Path, *words: str) -> str:
-    """ "" where it fails."""
+def _git(folder: Path, *words: str) -> tuple[str, str]:
+    """What it says, and why it fails, in English; "" for both where there is no git."""
     if shutil.which("git") is None:
-        return ""
+        return "", ""
     # Of a hook, say, which is about another clone.
     ours = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
-    done = subprocess.run(["git", "-C", folder, *words], capture_output=True, env=ours)
-    return os.fsdecode(done.stdout) if done.returncode == 0 else ""
+    command = ["git", "-C", folder, *words]
+    done = subprocess.run(command, capture_output=True, env={**ours, "LC_ALL": "C"})
+    if done.returncode:
+        return "", os.fsdecode(done.stderr) or f"it ended with {done.returncode}"
+    return os.fsdecode(done.stdout), ""
