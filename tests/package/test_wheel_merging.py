@@ -73,6 +73,12 @@ def test_a_wheel_of_several_pythons_fits_each_of_them():
     assert listed == tags and len(listed) == 9
 
 
+def test_its_name_has_the_tag_of_the_build():
+    one = single("2.13")
+    wheel = merged(single("2.13", WHEEL=b"Build: 7\n" + one.wheel.text("WHEEL").encode()))
+    assert merging.file_name(wheel) == "torch_acme-0.1.0-7-cp311-cp311-linux_x86_64.whl"
+
+
 def test_the_kernels_of_one_torch_are_those_of_all_pythons():
     wheel = merged(single("2.13", "310"), single("2.13", "311", kernels=b"compiled again"))
     assert wheel.files["torch_acme/_half/torch-2.13/kernels.so"] == b"kernels for 2.13"

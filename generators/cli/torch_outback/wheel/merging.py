@@ -91,7 +91,9 @@ def _with_all_tags(singles: Sequence[Single]) -> str:
 
 def file_name(wheel: Wheel) -> str:
     """By its metadata: torch_acme-0.1.0-cp311.cp312-cp311.cp312-manylinux_2_34_x86_64.whl."""
-    tag = "-".join(".".join(part) for part in metadata.parts(metadata.tags(wheel.text("WHEEL"))))
-    name = f"{wheel.dist_info.removesuffix('.dist-info')}-{tag}.whl"
+    text = wheel.text("WHEEL")
+    tags = [".".join(part) for part in metadata.parts(metadata.tags(text))]
+    first = wheel.dist_info.removesuffix(".dist-info")
+    name = "-".join([first, *metadata.build_tag(text), *tags]) + ".whl"
     parse_wheel_filename(name)
     return name

@@ -11,6 +11,7 @@ from packaging.specifiers import SpecifierSet
 from .layout import numbers
 
 _REQUIRES = re.compile(r"^Requires-Dist: *(.*?)\r?$", re.MULTILINE)
+_BUILD = re.compile(r"^Build: *(\S+)\r?$", re.MULTILINE)
 _TAG = re.compile(r"^Tag: *(\S+)-(\S+)-(\S+)\r?$", re.MULTILINE)
 
 
@@ -77,6 +78,11 @@ def _requirement(text: str) -> Requirement | None:
 def tags(wheel: str) -> list[tuple[str, str, str]]:
     """Of the file WHEEL: ("cp311", "cp311", "linux_x86_64")."""
     return _TAG.findall(wheel)
+
+
+def build_tag(wheel: str) -> list[str]:
+    """Of the file WHEEL: none, or one, which wheels of one version are ordered by."""
+    return _BUILD.findall(wheel)[:1]
 
 
 def with_tags(wheel: str, python: Iterable[str], abi: Iterable[str], platform: str) -> str:
