@@ -288,6 +288,25 @@ def test_what_cannot_be_made_is_refused(project, build, arguments, why):
     assert not build.made
 
 
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("#!/bin/sh\necho 'pyenv: none' >&2\necho 'see 3.99' >&2\nexit 127\n", "pyenv: none"),
+        ("#!/bin/sh\nexit 3\n", "it ends with 3"),
+        ("#!/no/such/shell\n", "No such file or directory"),
+    ],
+)
+def test_a_python_that_does_not_run_is_refused(project, build, monkeypatch, tmp_path, program, why):
+    """pyenv has such ones for all releases that it has installed."""
+    python = tmp_path / "bin/python3.99"
+    python.parent.mkdir()
+    python.write_text(program)
+    python.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{python.parent}{os.pathsep}{os.environ['PATH']}")
+    said = refusal(project, "--python", "3.99")
+    assert said == f"outback: --python 3.99: {python} does not run: {why}"
+
+
 def test_another_project_is_refused(tmp_path, project):
     other = tmp_path / "other"
     other.mkdir()

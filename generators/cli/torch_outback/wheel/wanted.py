@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,21 @@ def _installed(release: str) -> Path:
     there = shutil.which(f"python{release}")
     if there is None:
         raise Refused(f"--python {release}: there is no python{release} on the PATH: install it")
+    if why := _failure(there):  # of pyenv's, which stand for releases that are not chosen too
+        raise Refused(f"--python {release}: {there} does not run: {why}")
     return Path(there)
+
+
+def _failure(python: str) -> str:
+    """The first line of why it does not run; "" where it does."""
+    try:
+        done = subprocess.run([python, "-I", "-c", ""], capture_output=True, errors="replace")
+    except OSError as error:
+        return error.strerror or str(error)
+    if done.returncode == 0:
+        return ""
+    lines = done.stderr.strip().splitlines() or [f"it ends with {done.returncode}"]
+    return variables.printable(lines[0])
 
 
 def _releases(option: str, given: str) -> list[str]:
