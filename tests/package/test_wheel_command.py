@@ -323,6 +323,15 @@ def test_another_project_is_refused(tmp_path, project):
     assert "no CMakeLists.txt in it finds Outback" in refusal(other)
 
 
+def test_the_sources_of_cmake_may_be_in_a_folder_of_their_own(project, build):
+    (project / "native").mkdir()
+    (project / "CMakeLists.txt").rename(project / "native/CMakeLists.txt")
+    assert "no CMakeLists.txt in it finds Outback" in refusal(project)
+    with (project / "pyproject.toml").open("a") as pyproject:
+        pyproject.write('\n[tool.scikit-build.cmake]\nsource-dir = "native"\n')
+    assert outback(project, "--torch", "2.13")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
@@ -332,6 +341,11 @@ def test_another_project_is_refused(tmp_path, project):
             'version = "0.1.0"',
             'dynamic = "version"',
             "project.dynamic is 'version': expected a list of texts",
+        ),
+        (
+            "[tool.scikit-build]",
+            "[tool.scikit-build]\ncmake.source-dir = 1",
+            "tool.scikit-build.cmake.source-dir is 1: expected a text",
         ),
         ("[build-system]", "[other]", "builds with scikit-build-core"),
         ("\nrequires = ", "\nother = ", " has no build-system.requires"),

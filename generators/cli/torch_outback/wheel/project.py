@@ -28,6 +28,10 @@ _READ = {
     "project.dependencies": _TEXTS,
     "project.dynamic": _TEXTS,
     "project.name": _TEXT,
+    "tool": _TABLE,
+    "tool.scikit-build": _TABLE,
+    "tool.scikit-build.cmake": _TABLE,
+    "tool.scikit-build.cmake.source-dir": _TEXT,
 }
 _MOST = 100  # letters of a value that is shown
 
@@ -82,7 +86,8 @@ def load(folder: Path) -> Project:
     for key in ("build-system.requires", "project.name"):
         if _value(pyproject, key) is None:
             raise Refused(f"{file} has no {key}")
-    lists = folder / "CMakeLists.txt"
+    lists = folder / (_value(pyproject, "tool.scikit-build.cmake.source-dir") or ".")
+    lists /= "CMakeLists.txt"
     if not lists.is_file() or not re.search(r"\bOutback\b", lists.read_text("utf-8", "replace")):
         raise Refused(f"{folder} is no project of Outback: no CMakeLists.txt in it finds Outback")
     return Project(folder.resolve(), pyproject)
