@@ -363,6 +363,18 @@ def test_what_pyproject_says_wrongly_is_named(project, old, new, why):
     assert said.startswith(f"outback: {file}") and why in said
 
 
+def test_a_project_that_does_not_require_torch_is_refused(project, build):
+    pyproject = project / "pyproject.toml"
+    text = pyproject.read_text()
+    pyproject.write_text(text.replace('dependencies = ["torch==2.13.*", ', "dependencies = ["))
+    assert pyproject.read_text() != text
+    assert "the project does not require torch: put it into" in refusal(project)
+    pyproject.write_text(
+        re.sub("^dependencies = .*$", 'dynamic = ["dependencies"]', text, flags=re.M)
+    )
+    assert outback(project, "--torch", "2.13")[0] == 0
+
+
 def test_without_a_compiler_nothing_is_downloaded(project, build, monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
     assert "there is no C++ compiler: install one, or set CXX" in refusal(project)

@@ -52,6 +52,8 @@ class Request:
 def check(request: Request) -> None:
     """All that can be known before minutes have passed. Raises Refused."""
     environment.check_pip()
+    if not request.project.may_require_torch:
+        raise Refused(merging.NO_TORCH)
     compiling.check_tools()
     if request.repair:
         repairing.check()

@@ -11,6 +11,7 @@ from ..refused import Refused
 from . import layout, metadata
 from .archive import Wheel
 
+NO_TORCH = 'the project does not require torch: put it into "dependencies"'
 _OWN = ("METADATA", "RECORD", "WHEEL")  # of each wheel
 
 
@@ -72,7 +73,7 @@ def _metadata(singles: Sequence[Single], torches: Sequence[str]) -> bytes:
         )
     text = texts.pop()
     if not any(map(metadata.needs_torch, metadata.requirements(text))):
-        raise Refused('the project does not require torch: put it into "dependencies"')
+        raise Refused(NO_TORCH)
     return text.encode("utf-8")
 
 

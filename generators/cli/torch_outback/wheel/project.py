@@ -50,6 +50,13 @@ class Project:
         return _others(self.pyproject["project"].get("dependencies", []), ("torch",))
 
     @property
+    def may_require_torch(self) -> bool:
+        """As far as it is known before the build."""
+        project = self.pyproject["project"]
+        names_torch = self.dependencies() != project.get("dependencies", [])
+        return names_torch or "dependencies" in project.get("dynamic", [])
+
+    @property
     def name(self) -> str:
         return self.pyproject["project"]["name"]
 
