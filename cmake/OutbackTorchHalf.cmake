@@ -151,7 +151,7 @@ function(outback_torch_half_from_cache)
     OUTPUT ${archives}
     COMMAND
       "${Python_EXECUTABLE}" -c
-      "import sys; folder = sys.argv.pop(1); sys.path[:] = [folder, *filter(None, sys.path)]; from torch_outback import torch_half; sys.path.remove(folder); torch_half.main()"
+      "import sys; sys.path[:] = [sys.argv.pop(1), *filter(None, sys.path)]; from torch_outback import torch_half; del sys.path[0]; torch_half.main()"
       "${_outback_command_folder}" --into "${into}" --torch "${torch}" --compiler "${compiler}" "--flags=${flags}" --tools
       "${CMAKE_COMMAND}" "${CMAKE_MAKE_PROGRAM}"
     DEPENDS ${sources} "${torch}/version.py" "${into}.txt"

@@ -63,10 +63,12 @@ def load(
         )
     try:
         unfit = _unfit(package)
-        if unfit and not _may_compile(unfit):
+        if unfit and not _may_compile():
+            there = importlib.util.find_spec("torch_outback") is not None
             raise ImportError(
                 f"{unfit}: install the {package} that was made for it, rebuild it here, or set "
-                f"OUTBACK_COMPILE=1, which compiles it here with torch-outback and a C++ compiler."
+                f"OUTBACK_COMPILE=1, which compiles it here with "
+                f"torch-outback{'' if there else ', which is not installed,'} and a C++ compiler."
             )
         # Before the kernels, which may call it.
         runtime = _runtime(name)
@@ -207,17 +209,12 @@ def _manifest() -> tuple[str, Mapping[str, str]]:
 # ---- OUTBACK_COMPILE
 
 
-def _may_compile(unfit: str) -> bool:
-    """Whether the user has asked for it."""
+def _may_compile() -> bool:
+    """Whether the user has asked for it, and installed what compiles."""
     try:
         from torch_outback import Refused, variables
     except ImportError:
-        if os.environ.get("OUTBACK_COMPILE", "") in ("", "0"):
-            return False
-        raise ImportError(
-            f"{unfit}, and OUTBACK_COMPILE is set: it needs torch-outback, which is not installed: "
-            "pip install torch-outback"
-        ) from None
+        return False
     try:
         return variables.flag("OUTBACK_COMPILE")
     except Refused as why:

@@ -214,7 +214,9 @@ def test_a_source_that_registers_is_told_where_its_options_are_now(tmp_path):
 def test_what_is_said_to_the_target_of_all_is_refused(tmp_path):
     """It would reach no source of the project."""
     text = BACKEND + "target_compile_definitions(torch_foo PRIVATE X=1)\n"
-    assert "CMakeLists.txt:5 (target_compile_definitions)" in refused(tmp_path, text, "-DOUTBACK_RUNTIME_ONLY=ON")
+    assert "CMakeLists.txt:5 (target_compile_definitions)" in refused(
+        tmp_path, text, "-DOUTBACK_RUNTIME_ONLY=ON"
+    )
 
 
 def test_a_package_with_a_file_of_outbacks_name_is_refused(tmp_path):

@@ -127,7 +127,7 @@ def test_another_release_of_torch_is_refused(site, tmp_path, build_tree):
     gate = (
         f"torch_acme was built for torch {minor(torch.__version__)} and this is torch {other}: "
         "install the torch_acme that was made for it, rebuild it here, or set OUTBACK_COMPILE=1, "
-        "which compiles it here with torch-outback and a C++ compiler."
+        "which compiles it here with torch-outback, which is not installed, and a C++ compiler."
     )
     done = environment.run(
         "import sys, torch; print(torch.ones(2).sum().item(), 'torch_acme' in sys.modules)"
@@ -148,7 +148,7 @@ def test_another_python_is_refused(installed):
         "ImportError: torch_acme was built for another Python: it has "
         f"_C.cpython-39-x86_64-linux-gnu.so, and this Python imports {compiled.name}: install the "
         "torch_acme that was made for it, rebuild it here, or set OUTBACK_COMPILE=1, which "
-        "compiles it here with torch-outback and a C++ compiler."
+        "compiles it here with torch-outback, which is not installed, and a C++ compiler."
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from made_up_wheels import single
-from torch_outback import cli, new, toolkit
+from torch_outback import cli, new, programs, toolkit
 from torch_outback.answers import Answers
 from torch_outback.refused import Refused
 from torch_outback.wheel import (
@@ -26,8 +26,10 @@ from torch_outback.wheel import (
     repairing,
     trying,
 )
+from torch_outback.wheel.wanted import Half
 
 OWN = "{}.{}".format(*sys.version_info[:2])
+WHEEL = "torch_acme-0.1.0-cp{0}-cp{0}-linux_x86_64.whl".format(OWN.replace(".", ""))
 
 
 @pytest.fixture
@@ -63,7 +65,9 @@ def build(monkeypatch):
             return type(made)(made.name, archive.Wheel(files))
         return made
 
-    monkeypatch.setattr(environment, "own", lambda half: Made(Path("/somewhere", half.torch)))
+    monkeypatch.setattr(
+        environment, "own", lambda half, wanted: Made(Path("/somewhere", half.torch))
+    )
     monkeypatch.setattr(compiling, "wheel", wheel)
     monkeypatch.setattr(trying, "half", lambda *_: "it imports")
     return build
@@ -411,10 +415,59 @@ def test_a_torch_that_pip_does_not_find_is_refused(project, monkeypatch, tmp_pat
         "PIP_NO_CACHE_DIR": "1",
     }.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(environment, "own", lambda half: None)
+    monkeypatch.setattr(environment, "own", lambda half, wanted: None)
     said = refusal(project, "--torch", "2.11")
     assert f"pip finds nothing to compile torch 2.11, Python {OWN} against: " in said
     assert "torch==2.11.*" in said
+
+
+# ---- Environments
+
+
+@pytest.mark.parametrize(
+    ("wanted", "fits"),
+    [
+        (["pytest", "Pytest>=1", "pytest[dev]"], True),
+        (["no-such-package; sys_platform == 'win32'"], True),
+        (["no-such-package"], False),
+        (["pytest>=1000"], False),
+    ],
+    ids=str,
+)
+def test_this_python_fits_where_it_has_what_the_project_requires(wanted, fits):
+    release = environment.Environment(Path(sys.executable)).torch()
+    half = Half(".".join(release.split(".")[:2]), OWN)
+    found = environment.own(half, [f"torch=={half.torch}.*", *wanted])
+    assert (found is not None) == fits
+    assert environment.own(Half("1.0", OWN), ["torch==1.0.*"]) is None
+
+
+def test_pip_installs_into_its_environment_and_nowhere_else(tmp_path, monkeypatch):
+    elsewhere = tmp_path / "elsewhere"
+    for name in ("PIP_PREFIX", "PIP_ROOT", "PIP_TARGET"):
+        monkeypatch.setenv(name, str(elsewhere))
+    monkeypatch.setenv("PIP_USER", "1")
+    monkeypatch.setenv("PYTHONUSERBASE", str(elsewhere))
+    archive.write(single("2.13", OWN.replace(".", "")).wheel, tmp_path / WHEEL)
+    made = environment.make(Path(sys.executable), tmp_path / "env", tmp_path / "log")
+    status = made.pip(tmp_path / "log", "install", "--no-deps", "--no-index", tmp_path / WHEEL)
+    assert status == 0, (tmp_path / "log").read_text()
+    assert list((tmp_path / "env").glob("lib/python*/site-packages/torch_acme"))
+    assert not elsewhere.exists()
+
+
+def test_what_pip_has_unpacked_is_removed_where_it_is_stopped(tmp_path, monkeypatch):
+    seen = []
+
+    def run(command, output, folder, variables, umask):
+        seen.append(Path(variables["TMPDIR"]))
+        (seen[0] / "pip-unpack-1").mkdir()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(programs, "run", run)
+    with pytest.raises(KeyboardInterrupt):
+        environment.Environment(Path(sys.executable)).pip(tmp_path / "log", "install")
+    assert seen[0].parent == tmp_path and not seen[0].exists()
 
 
 # ---- What is said

@@ -9,9 +9,12 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 from .. import programs, variables
 from ..conformance.running import interpreter
@@ -21,16 +24,25 @@ from .wanted import Half, own_python
 # As `python -m pip`, but for the current folder.
 _PIP = "from runpy import run_module\nrun_module('pip', run_name='__main__', alter_sys=True)"
 # Of the user's shell, for the Python that runs this.
-_NOT_THEIRS = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "TORCH_DEVICE_BACKEND_AUTOLOAD")
-# Of torch's version.py, which imports nothing, and of the builder.
+_NOT_THEIRS = (
+    "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "TORCH_DEVICE_BACKEND_AUTOLOAD",
+    "PIP_PREFIX", "PIP_ROOT", "PIP_TARGET", "PIP_USER",
+)  # fmt: skip
+_OURS = {"PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_USER": "0"}
+# Of torch's version.py, which imports nothing, and of the packages whose names are given.
 _ASK = """
-import importlib.util, json, pathlib
+import importlib.metadata, importlib.util, json, pathlib, sys
 spec = importlib.util.find_spec("torch")
 found = {}
 if spec is not None and spec.origin is not None:
     exec(pathlib.Path(spec.origin).with_name("version.py").read_text(), found)
-builder = importlib.util.find_spec("scikit_build_core") is not None
-print(json.dumps([found.get("__version__", ""), builder]))
+there = {}
+for name in sys.argv[1:]:
+    try:
+        there[name] = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        pass
+print(json.dumps([found.get("__version__", ""), there]))
 """
 
 
@@ -44,17 +56,18 @@ class Environment:
         path = os.pathsep.join(
             [os.fspath(self.python.parent), variables.text("PATH") or os.defpath]
         )
-        return {**ours, "PATH": path, "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+        return {**ours, **_OURS, "PATH": path}
 
     def torch(self) -> str:
         """The installed release, "2.13.0+cpu"; "" where there is none."""
         return _facts(self.python)[0]
 
     def pip(self, log: Path, *arguments: str | Path, **more: str) -> int:
-        """The status of pip, which works on this environment. What it says is in `log`."""
+        """The status of pip, which works on this environment. What it says is in `log`; what it has
+        unpacked is beside it, and removed, also if it is interrupted."""
         command = interpreter.program(_PIP, "--python", os.fspath(self.python))
-        with log.open("wb") as output:
-            given = {**self.variables(), **more}
+        with log.open("wb") as output, tempfile.TemporaryDirectory(dir=log.parent) as unpacked:
+            given = {**self.variables(), "TMPDIR": unpacked, **more}
             return programs.run([*command, *arguments], output, log.parent, given, umask=0o022)
 
 
@@ -69,12 +82,18 @@ def imports(path: str) -> bool:
     return path.endswith(importlib.machinery.EXTENSION_SUFFIXES[0])
 
 
-def own(half: Half) -> Environment | None:
-    """That of this Python, where it has what the half needs."""
+def own(half: Half, wanted: Sequence[str]) -> Environment | None:
+    """That of this Python, where it has the builder and what is `wanted` for the half."""
     if half.python != own_python():
         return None
-    torch, has_builder = _facts(interpreter.path())
-    fits = has_builder and torch.split(".")[:2] == half.torch.split(".")
+    needed = [Requirement(it) for it in (*wanted, "scikit-build-core")]
+    torch, there = _facts(interpreter.path(), *(it.name for it in needed))
+    there["torch"] = torch or "0"
+    fits = all(
+        it.name in there and it.specifier.contains(there[it.name], prereleases=True)
+        for it in needed
+        if it.marker is None or it.marker.evaluate()
+    )
     return Environment(interpreter.path()) if fits else None
 
 
@@ -119,10 +138,11 @@ def last_line(log: Path) -> str:
     return variables.printable((full or errors or lines)[-1].removeprefix("ERROR: "))
 
 
-def _facts(python: Path) -> tuple[str, bool]:
-    command = [os.fspath(python), "-I", "-c", _ASK]
+def _facts(python: Path, *names: str) -> tuple[str, dict[str, str]]:
+    """The release of torch, and those of the packages that are there, by their names."""
+    command = [os.fspath(python), "-I", "-c", _ASK, *names]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise Refused(f"{python} does not run: {done.stderr.strip().splitlines()[-1:]}")
-    torch, has_builder = json.loads(done.stdout)
-    return torch, has_builder
+    torch, there = json.loads(done.stdout)
+    return torch, there

@@ -93,13 +93,14 @@ def planned(request: Request, halves: Sequence[Half], say: Say) -> list[Half]:
     """Says what will be downloaded for these; those for which anything will be."""
     fetched = []
     for half in halves:
-        if own := environment.own(half):
+        wanted = _packages(request, half)
+        if own := environment.own(half, wanted):
             say(f"{half}: compiled against torch {own.torch()} of {own.python}")
             continue
         work = _scratch(request, half)
         try:
             made = environment.make(request.pythons[half.python], work / "env", work / "pip.log")
-            report = environment.plan(made, half, _packages(request, half), work / "pip.log")
+            report = environment.plan(made, half, wanted, work / "pip.log")
         finally:
             shutil.rmtree(work, ignore_errors=True)
         say(f"{half}: up to {downloads.sentence(downloads.of(report))}")
@@ -113,7 +114,8 @@ def make_half(request: Request, half: Half, say: Say) -> None:
     start = time.monotonic()
     key, work = _key(request, half), _scratch(request, half)
     try:
-        where = environment.own(half) or _environment(request, half, work, say)
+        where = environment.own(half, _packages(request, half))
+        where = where or _environment(request, half, work, say)
         say(f"{half}: compiling")
         kept = request.work / f"{half.folder}.log"
         made = compiling.wheel(request.project, where, work, kept)
