@@ -2,6 +2,8 @@
 gigabytes: docs/shipping.md says what was tried with them."""
 
 import json
+import os
+import re
 import zipfile
 
 import pytest
@@ -32,7 +34,9 @@ def test_a_wheel_is_made_installed_renewed_and_removed(own_outback, user, tmp_pa
         files = {name: made.read(name) for name in made.namelist()}
     (half,) = (it for name, it in manifest["files"].items() if "/_C." in name)
     assert half["torch"] == torch.__version__ and half["glibc"]
-    assert not [name for name, text in files.items() if str(tmp_path).encode() in text]
+    # Relative ones are ccache's, which these tests tell to make them.
+    path = re.compile(rb"(?<!\.)" + re.escape(os.fsencode(tmp_path)))
+    assert not [name for name, text in files.items() if path.search(text)]
 
     user.pip("install", "-q", "--no-deps", "--no-index", wheel)
     assert user.run(ONES).stdout == "2.0\n"
