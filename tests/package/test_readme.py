@@ -14,13 +14,13 @@ from conftest import ROOT
 def test_the_code_of_the_readme_compiles(build_tree, tmp_path):
     file = tmp_path / "module.cpp"
     file.write_text(RUNTIME)
-    # The flags of the scaffold's loader, which includes torch and Python too.
+    # The flags of the scaffold's half, which links torch and Python.
     commands = json.loads((build_tree / "compile_commands.json").read_text())
     (command,) = (
         c["command"]
         for c in commands
-        if c["file"].endswith("generators/loader/loader.cpp")
-        and "/outback_loader_object.dir/" in c["command"]
+        if c["file"].endswith("generators/loader/module.cpp")
+        and "/torch_acme_half.dir/" in c["command"]
     )
     flags = re.sub(r" -o \S+ -c \S+$", "", command)
     done = subprocess.run(
