@@ -127,7 +127,7 @@ def _git(folder: Path, *words: str) -> tuple[str, str]:
         return "", ""
     # Of a hook, say, which is about another clone.
     ours = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
-    command = ["git", "-C", folder, *words]
+    command = ["git", "-C", os.fspath(folder), *words]
     done = subprocess.run(command, capture_output=True, env={**ours, "LC_ALL": "C"})
     if done.returncode:
         return "", os.fsdecode(done.stderr) or f"it ended with {done.returncode}"
